@@ -46,17 +46,15 @@ LEAST_OPENED: Final = 4 * 1024 * 1024
 """Bytes that the sealed items of any request may hold: a short request may carry a long conversation."""
 
 
-class TracingUnavailableError(RuntimeError):
-    """Traces are configured, but their library is not installed."""
+class LibraryMissingError(RuntimeError):
+    """Something is configured whose library is not installed."""
 
-    def __init__(self) -> None:
-        super().__init__(
-            "traces need OpenTelemetry, which is not installed: run pip install '.[otel]' in AM Proxy's folder"
-        )
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"{what}, which is not installed: run pip install '.[{extra}]' in AM Proxy's folder")
 
 
 def build_app(settings: Settings, before: SharedState | None = None) -> Application:
-    """The server, ready to run. Raises `TracingUnavailableError` if it cannot trace as configured.
+    """The server, ready to run. Raises `LibraryMissingError` if a library is not installed.
 
     `before` is the state of the running server, if this one will replace it. Building does not change that state;
     `Application.follow` applies the new settings to it. Without `before` they are applied at once.
@@ -67,7 +65,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     upstreams = {name: upstream_of(upstream, keep) for name, upstream in settings.upstreams.items()}
     fetcher = fetcher_of(settings)
     search_client = search_client_of(settings)
-    grammar_checker = GrammarChecker() if can_check() else None
+    grammar_checker = grammar_checker_of(settings)
     lists = lists_of(settings)
     sealers = sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes)
     catalogue = build_catalogue(settings, upstreams, sealers, fetcher, lists)
@@ -176,6 +174,15 @@ def _leave(websockets: WebSockets, recorder: Recorder | None) -> None:
         recorder.end_watching()
 
 
+def grammar_checker_of(settings: Settings) -> GrammarChecker | None:
+    """What checks Lark grammars, if its library is installed. Raises `LibraryMissingError` if it must be."""
+    if can_check():
+        return GrammarChecker()
+    if any(model.grammars == "ask_again" for model in settings.models.values()):
+        raise LibraryMissingError('grammars = "ask_again" needs llguidance', "grammars")
+    return None
+
+
 def tracing_of(settings: Settings) -> "Tracing | None":
     """The observer that sends spans to a collector, if one is configured."""
     if not settings.server.traces:
@@ -183,7 +190,7 @@ def tracing_of(settings: Settings) -> "Tracing | None":
     try:
         from .observers.tracing import Tracing  # noqa: PLC0415 — its library is an extra, which few install
     except ImportError:
-        raise TracingUnavailableError from None
+        raise LibraryMissingError("traces need OpenTelemetry", "otel") from None
     return Tracing(settings.server.traces, VERSION, provider_names(settings))
 
 

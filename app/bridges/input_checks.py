@@ -7,11 +7,11 @@ code around the turn does it (`turns/grammar_checks.py`).
 from typing import Final, Literal, NamedTuple
 
 from ..protocol.warnings import ClientWarning
-from .input_patterns import FEATURE, LONGEST_NAME, MOST_WARNINGS, Check, InputPatterns
+from .input_patterns import FEATURE, LONGEST_NAME, MOST_WARNINGS, Check, InputFault, InputPatterns
 
 MOST_INPUTS: Final = 16
 """Inputs of one answer that are held against Lark grammars."""
-TOO_MANY: Final = f"was not checked: {MOST_INPUTS} others of this answer were"
+TOO_MANY: Final = InputFault(f"was not checked: {MOST_INPUTS} others of this answer were", is_mismatch=False)
 
 
 class InputForm(NamedTuple):
@@ -21,13 +21,13 @@ class InputForm(NamedTuple):
     definition: str
 
 
-class LarkInput(NamedTuple):
-    """An input that is to be held against a Lark grammar."""
+class CallInput(NamedTuple):
+    """The input of a call that must have a certain form."""
 
     path: str
-    """The path of the grammar in the request."""
+    """The path of the form in the request."""
     name: str
-    grammar: str
+    form: InputForm
     text: str
 
 
@@ -37,33 +37,47 @@ class InputChecks:
     def __init__(self) -> None:
         self._patterns = InputPatterns()
         self._taken = 0
-        self.lark_inputs: list[LarkInput] = []
+        self._known: dict[CallInput, InputFault | None] = {}
+        """What earlier checks have found."""
+        self.lark_inputs: list[CallInput] = []
         """Inputs that wait to be checked."""
-        self._told: list[ClientWarning] = []
-
-    @property
-    def warnings(self) -> list[ClientWarning]:
+        self.warnings: list[ClientWarning] = []
         """Inputs that do not have their form, and those that were not checked: one of each for a tool."""
-        return [*self._patterns.warnings, *self._told]
 
     def check(self, path: str, name: str, form: InputForm) -> Check:
         """The check of inputs for this tool, whose grammar is at this path."""
-        if form.syntax == "regex":
-            return self._patterns.check(path, name, form.definition)
 
         def check(text: str) -> None:
-            self._taken += 1
-            each = LarkInput(path, name, form.definition, text)
-            if self._taken <= MOST_INPUTS:
+            each = CallInput(path, name, form, text)
+            if each in self._known:
+                self.tell(each, self._known[each])
+            elif form.syntax == "regex":
+                self.tell(each, self.pattern_fault(each))
+            elif self.may_check_lark():
                 self.lark_inputs.append(each)
             else:
                 self.tell(each, TOO_MANY)
 
         return check
 
-    def tell(self, checked: LarkInput, fault: str) -> None:
-        """Notes what is wrong with an input; `fault` is the end of a sentence."""
-        details = f"The input of a call of '{checked.name[:LONGEST_NAME]}' {fault}."
-        warning = ClientWarning(checked.path, FEATURE, details)
-        if len(self._told) < MOST_WARNINGS and warning not in self._told:
-            self._told.append(warning)
+    def pattern_fault(self, each: CallInput) -> InputFault | None:
+        """What is wrong with an input that must match a regular expression."""
+        return self._patterns.fault(each.form.definition, each.text)
+
+    def may_check_lark(self) -> bool:
+        """Whether one more input may be held against a Lark grammar. It is counted."""
+        self._taken += 1
+        return self._taken <= MOST_INPUTS
+
+    def remember(self, each: CallInput, fault: InputFault | None) -> None:
+        """Keeps what a check has found, so that it is not made again."""
+        self._known[each] = fault
+
+    def tell(self, each: CallInput, fault: InputFault | None) -> None:
+        """Warns of this fault."""
+        if fault is None:
+            return
+        details = f"The input of a call of '{each.name[:LONGEST_NAME]}' {fault.words}."
+        warning = ClientWarning(each.path, FEATURE, details)
+        if len(self.warnings) < MOST_WARNINGS and warning not in self.warnings:
+            self.warnings.append(warning)

@@ -6,11 +6,9 @@ for a long input, many copies of it are compiled. It holds Python's lock meanwhi
 """
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic_core import SchemaError, SchemaValidator, core_schema
-
-from ..protocol.warnings import ClientWarning
 
 LONGEST_PATTERN: Final = 1_000
 """Characters of a regular expression that is compiled. Long lists of Unicode classes take long to read."""
@@ -31,6 +29,14 @@ Check = Callable[[str], None]
 """Takes the input of a finished call."""
 
 
+class InputFault(NamedTuple):
+    """What is wrong with an input, as the end of a sentence about it."""
+
+    words: str
+    is_mismatch: bool
+    """Whether it does not match; otherwise it was not checked."""
+
+
 class _UncheckedError(Exception):
     """Why an input is not checked."""
 
@@ -39,8 +45,6 @@ class InputPatterns:
     """The regular expressions of one turn's tools. Each is compiled when its tool is called."""
 
     def __init__(self) -> None:
-        self.warnings: list[ClientWarning] = []
-        """Inputs that do not match, and those that were not checked: one of each for a tool."""
         self._compiled: dict[str, SchemaValidator | None] = {}
         """None: it cannot be compiled."""
         self._fitting: dict[str, int] = {}
@@ -48,22 +52,13 @@ class InputPatterns:
         self._characters = 0
         """Of the inputs that were checked."""
 
-    def check(self, path: str, name: str, pattern: str) -> Check:
-        """The check of inputs for this tool, whose pattern is at this path."""
-
-        def check(text: str) -> None:
-            if fault := self._fault(pattern, text):
-                self._warn(ClientWarning(path, FEATURE, f"The input of a call of '{name[:LONGEST_NAME]}' {fault}"))
-
-        return check
-
-    def _fault(self, pattern: str, text: str) -> str:
-        """What to tell the client about this input, if anything."""
+    def fault(self, pattern: str, text: str) -> InputFault | None:
+        """What is wrong with this input, if anything."""
         try:
             matches = self._engine_for(pattern, text).isinstance_python(text)
         except _UncheckedError as error:
-            return f"was not checked: {error}."
-        return "" if matches else "does not match the regular expression of the tool."
+            return InputFault(f"was not checked: {error}", is_mismatch=False)
+        return None if matches else InputFault("does not match the regular expression of the tool", is_mismatch=True)
 
     def _engine_for(self, pattern: str, text: str) -> SchemaValidator:
         if len(pattern) > LONGEST_PATTERN:
@@ -88,10 +83,6 @@ class InputPatterns:
         if known and known < copies:
             known = self._fitting[pattern] = copies if _can_be_compiled(_copies(pattern, copies)) else 0
         return known >= copies
-
-    def _warn(self, warning: ClientWarning) -> None:
-        if len(self.warnings) < MOST_WARNINGS and warning not in self.warnings:
-            self.warnings.append(warning)
 
 
 def _compiled(pattern: str) -> SchemaValidator | None:

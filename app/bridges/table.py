@@ -15,7 +15,7 @@ from ..protocol.request.tools import NamedTool, Tool
 from ..protocol.warnings import ClientWarning
 from .base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
 from .choice import ANY, Choice, permits, read_choice
-from .input_checks import InputChecks
+from .input_checks import CallInput, InputChecks
 from .namespace_members import Member, members
 from .naming import DEFAULT_NAMESPACE, Names, ToolName
 from .program_calls import FOR_PROGRAMS, lost_members, only_for_programs
@@ -122,6 +122,27 @@ class BridgeTable:
     def path_of(self, name: str) -> str:
         """The path in the request where the tool of this function is offered."""
         return self._paths.get(name, "tools")
+
+    @property
+    def has_forms(self) -> bool:
+        """Whether the inputs of any tool must have a certain form."""
+        return any(bridged.check is not None for bridged in self._offered.values())
+
+    def has_form(self, name: str) -> bool:
+        """Whether the inputs of this tool must have a certain form."""
+        return self._bridged(name).check is not None
+
+    def input_of(self, name: str, arguments: str) -> CallInput | None:
+        """The input in the arguments of a call, if it must have a certain form."""
+        bridged = self._bridged(name)
+        form = None if bridged.definition is None else bridged.bridge.input_form(bridged.definition)
+        if form is None:
+            return None
+        texts: list[str] = []
+        call = bridged.bridge.open_call(bridged._replace(check=texts.append), "", ItemPosition("", 0, lambda: 0))
+        call.add(arguments)
+        call.close("completed")
+        return CallInput(f"{self.path_of(name)}.format.definition", bridged.tool.name, form, "".join(texts))
 
     def carries(self, name: str) -> bool:
         """Whether the function of this name carries a tool of another type, name or shape."""

@@ -12,6 +12,7 @@ from ..emitter.emitter import Emitter
 from ..emitter.opening_response import opening_response
 from ..emitter.rules import StopReason
 from ..prompt.build import build
+from ..prompt.nouns import Prompt
 from ..prompt.sealed_state import HIDDEN, seal_for
 from ..prompt_cache.prefix import Prefix
 from ..protocol.events import Event
@@ -21,7 +22,7 @@ from ..protocol.request.create_response import ENCRYPTED_REASONING, CreateRespon
 from ..protocol.response import NOTHING_SENT, Identity, Sent, Usage
 from ..protocol.warnings import ClientWarning
 from .body_length import CHARACTERS_PER_TOKEN
-from .search_calls import SearchOutput
+from .call_correction import CallCorrection
 from .search_loop import SearchLoop
 from .wire import OptionsT, Wire
 
@@ -64,14 +65,14 @@ class PromptTurn(Generic[OptionsT]):
         self._model = model
         self._options = options
         self._sends_state = seal is not None
-        self.loop = (
-            None
-            if built.search is None
-            else SearchLoop(built.search, built.prompt, self.wire.form, sends_state=self._sends_state)
-        )
-        """The searches that this server runs, if it may."""
-        self.is_searching = False
-        """Whether the model waits for the results of searches."""
+        self.loop: SearchLoop | CallCorrection | None = None
+        """The searches that this server runs, or the calls that it checks before the client sees them."""
+        if built.search is not None:
+            self.loop = SearchLoop(built.search, built.prompt, self.wire.form, sends_state=self._sends_state)
+        elif options.model.grammars == "ask_again" and self.table.has_forms:
+            self.loop = CallCorrection(self.table, built.prompt, self.wire.form, sends_state=self._sends_state)
+        self.is_waiting = False
+        """Whether the answer waits for the results of searches, or for checks."""
         self._read_before = 0
         """Bytes of the messages before this one."""
         self._has_gone_on = False
@@ -91,8 +92,8 @@ class PromptTurn(Generic[OptionsT]):
 
     @property
     def over(self) -> bool:
-        """Whether the last event was returned, or no more come until searches are made."""
-        return self._emitter.over or self.is_searching
+        """Whether the last event was returned, or no more come until searches or checks are made."""
+        return self._emitter.over or self.is_waiting
 
     @property
     def problem(self) -> Problem | None:
@@ -154,10 +155,9 @@ class PromptTurn(Generic[OptionsT]):
             return self._emitter.feed(begun)
         return self._emitter.begin(sent)
 
-    def go_on(self, outputs: Sequence[SearchOutput]) -> None:
-        """Makes the request body for the next message of the same answer, with what the searches found."""
-        assert self.loop is not None  # noqa: S101 — our own misuse
-        prompt, self._begun = self.loop.go_on(outputs)
+    def go_on(self, prompt: Prompt, begun: list[Delta]) -> None:
+        """Makes the request body for the next message of the same answer, which begins with these deltas."""
+        self._begun = begun
         self._has_gone_on = True
         self.ask = self.wire.encode(prompt, self._model, self._options).body
         self._read_before += self._reader.size
@@ -184,11 +184,16 @@ class PromptTurn(Generic[OptionsT]):
         if self._emitter.over:
             return events
         if self.loop is not None:
-            if self.loop.wants_search:
-                self.is_searching = True
+            if self.loop.wants_more:
+                self.is_waiting = True
                 return events
-            events += self._emitter.feed(self.loop.end())
+            return events + self.finish(self.loop)
         return [*events, *self._emitter.end()]
+
+    def finish(self, loop: SearchLoop | CallCorrection) -> list[Event]:
+        """The last events of an answer whose model is not asked again."""
+        events = self._emitter.feed(self._shown(loop.end()))
+        return events if self._emitter.over else [*events, *self._emitter.end()]
 
     def fail(self, problem: Problem) -> list[Event]:
         """The last events of a response that fails because of this problem."""

@@ -97,7 +97,7 @@ class SearchLoop:
         return not self._is_last
 
     @property
-    def wants_search(self) -> bool:
+    def wants_more(self) -> bool:
         """Whether the message has ended with calls of the search, and the model is to be asked again."""
         ended = self._stopped is not None and self._stopped.reason == "end"
         return bool(self._record.calls) and ended and not self._calls_client and self.may_go_on

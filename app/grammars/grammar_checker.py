@@ -11,7 +11,7 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..fair_slots import FairSlots
 
@@ -22,11 +22,21 @@ LONGEST_TEXT: Final = 512 * 1024
 """Characters."""
 STARTS: Final = 10.0
 """Seconds that a process may take to start."""
-TOO_SLOW: Final = "was not checked: that takes too long"
 _PROGRAM: Final = Path(__file__).with_name("grammar_process.py")
 _KEPT: Final = ("PYTHONPATH", "PYTHONHOME", "SYSTEMROOT")
 """Variables of the environment that the program may need. Others may hold keys."""
 _LONGEST_LINE: Final = 4096
+
+
+class GrammarFault(NamedTuple):
+    """What is wrong with a text, as the end of a sentence about it."""
+
+    words: str
+    is_mismatch: bool = False
+    """Whether it does not match; otherwise it was not checked."""
+
+
+TOO_SLOW: Final = GrammarFault("was not checked: that takes too long")
 
 
 def can_check() -> bool:
@@ -43,21 +53,21 @@ class GrammarChecker:
         self._ending: set[asyncio.Task[int]] = set()
         self._closed = False
 
-    async def fault(self, grammar: str, text: str, owner: str, seconds: float) -> str:
-        """What is wrong with the text, as the end of a sentence about it; empty if it obeys the grammar.
+    async def fault(self, grammar: str, text: str, owner: str, seconds: float) -> GrammarFault | None:
+        """What is wrong with the text; None if it obeys the grammar.
 
         Waiting and checking take at most `seconds`, in addition to the start of a process. `owner` is the caller.
         """
         if len(grammar) > LONGEST_GRAMMAR:
-            return f"was not checked: its grammar has more than {LONGEST_GRAMMAR:,} characters"
+            return GrammarFault(f"was not checked: its grammar has more than {LONGEST_GRAMMAR:,} characters")
         if len(text) > LONGEST_TEXT:
-            return f"was not checked: it has more than {LONGEST_TEXT:,} characters"
+            return GrammarFault(f"was not checked: it has more than {LONGEST_TEXT:,} characters")
         try:
             return await self._checked(grammar, text, owner, asyncio.get_running_loop().time() + seconds)
         except TimeoutError:
             return TOO_SLOW
         except (OSError, EOFError, ValueError):
-            return "was not checked: the check of its grammar failed"
+            return GrammarFault("was not checked: the check of its grammar failed")
 
     async def close(self) -> None:
         """Stops the processes."""
@@ -67,7 +77,7 @@ class GrammarChecker:
         if self._ending:
             await asyncio.wait(self._ending)
 
-    async def _checked(self, grammar: str, text: str, owner: str, end: float) -> str:
+    async def _checked(self, grammar: str, text: str, owner: str, end: float) -> GrammarFault | None:
         loop = asyncio.get_running_loop()
         async with asyncio.timeout_at(end):
             await asyncio.sleep(0)  # raises if there is no time at all
@@ -76,7 +86,7 @@ class GrammarChecker:
             before = loop.time()
             process = self._idle.pop() if self._idle else await self._started()
             end += loop.time() - before
-            return _told(await self._asked(process, grammar, text, end))
+            return _read(await self._asked(process, grammar, text, end))
         finally:
             self._slots.give_back(owner)
 
@@ -128,11 +138,12 @@ async def _line_of(process: Process) -> bytes:
     return line
 
 
-def _told(answer: dict[str, Any]) -> str:
+def _read(answer: dict[str, Any]) -> GrammarFault | None:
     if "unreadable" in answer:
-        return f"was not checked: its grammar cannot be read ({answer['unreadable']})"
+        return GrammarFault(f"was not checked: its grammar cannot be read ({answer['unreadable']})")
     if "complex" in answer:
-        return "was not checked: its grammar is too complex for it"
+        return GrammarFault("was not checked: its grammar is too complex for it")
     if answer["at"] is None:
-        return ""
-    return f"does not match the grammar of the tool after {answer['at']:,} characters"
+        return None
+    words = f"does not match the grammar of the tool after {answer['at']:,} characters"
+    return GrammarFault(words, is_mismatch=True)

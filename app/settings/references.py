@@ -34,6 +34,7 @@ def mistakes_between_tables(sources: Sources) -> Iterable[Mistake]:
         elif "*" in name and name != "*":
             yield sources.mistake(path, 'is no pattern: only "*" alone stands for other names')
         yield from _searches_nowhere(sources, name, _table(model), upstreams)
+        yield from _never_asks_again(sources, name, _table(model), upstreams)
     if upstreams and not models:
         path = ("upstreams",)
         message = 'no model leads here: add [models."*"] or [models.<name>] with upstream = …'
@@ -41,20 +42,37 @@ def mistakes_between_tables(sources: Sources) -> Iterable[Mistake]:
     yield from _duplicate_keys(sources)
 
 
+def _never_asks_again(
+    sources: Sources, name: str, model: dict[str, Any], upstreams: dict[str, Any]
+) -> Iterable[Mistake]:
+    """Mistakes in a model's `grammars`, where its model cannot be asked again."""
+    path: Path = ("models", name, "grammars")
+    if model.get("grammars") != "ask_again":
+        return
+    if model.get("search") is True:
+        yield sources.mistake(path, "needs search = false: a model is asked again for only one of the two")
+    if any(_table(upstreams.get(each)).get("via") == "responses" for each in _upstreams_of(model)):
+        yield sources.mistake(path, 'means nothing here: over via = "responses" answers are passed on as they come')
+
+
+def _upstreams_of(model: dict[str, Any]) -> list[str]:
+    several = model.get("upstreams")
+    names = several if isinstance(several, list) else [model.get("upstream")]
+    return [each for each in names if isinstance(each, str)]
+
+
 def _searches_nowhere(
     sources: Sources, name: str, model: dict[str, Any], upstreams: dict[str, Any]
 ) -> Iterable[Mistake]:
     """Mistakes in a model's `search`: this server has none, or the model's server has its own way."""
     path: Path = ("models", name, "search")
-    several = model.get("upstreams")
-    names = several if isinstance(several, list) else [model.get("upstream")]
     if model.get("search") is not True:
         return
     if model.get("web_search") is True:
         yield sources.mistake(path, "needs web_search = false: only one of the two can search")
     if _table(sources.data.get("search")).get("backend", "none") == "none":
         yield sources.mistake(path, 'needs a server that searches: [search] with backend = "searxng" or another one')
-    if any(_table(upstreams.get(each)).get("via") == "responses" for each in names if isinstance(each, str)):
+    if any(_table(upstreams.get(each)).get("via") == "responses" for each in _upstreams_of(model)):
         yield sources.mistake(path, 'means nothing here: over via = "responses" the model\'s own server searches')
 
 

@@ -28,9 +28,9 @@ from .asks import Asks
 from .grammar_checks import GrammarChecks
 from .limits import LEAVING, Limits, Slot
 from .log import TurnLog
+from .message_steps import MessageSteps
 from .prompt_comparison import KnownPrompt
 from .pump import Pump
-from .search_steps import SearchSteps
 from .summary_first import SummaryFirst
 
 
@@ -43,9 +43,7 @@ class RunningTurn:
 
     __slots__ = ("_asks", "_checks", "_pump", "clocks", "size")
 
-    def __init__(
-        self, asks: Asks, pump: Pump | SummaryFirst | SearchSteps, size: int, checks: GrammarChecks | None = None
-    ) -> None:
+    def __init__(self, asks: Asks, pump: Pump | SummaryFirst | MessageSteps, size: int, checks: GrammarChecks) -> None:
         self._asks = asks
         self._checks = checks
         self._pump = pump
@@ -101,9 +99,7 @@ class RunningTurn:
 
     def batches(self) -> AsyncIterator[list[Event]]:
         """Events, to be sent as they come; the last batch holds the last event."""
-        batches, comparison = self._pump.batches(), self._asks.comparison
-        if self._checks is not None:
-            batches = self._checks.watch(batches)
+        batches, comparison = self._checks.watch(self._pump.batches()), self._asks.comparison
         return batches if comparison is None else comparison.watch(batches)
 
     def interrupt(self, problem: Problem) -> None:

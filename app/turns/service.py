@@ -35,13 +35,13 @@ from .grammar_checks import GrammarChecks
 from .lifecycle import RunningTurn, TurnLifecycle
 from .limits import Limits
 from .log import NoLog, TurnLog
+from .message_steps import MessageSteps, may_be_corrected, offers_search, turn_of_messages
 from .observer import Observer
 from .opening import RequestOpening
 from .prepared_turn import PreparedTurn
 from .prompt_comparison import KeptPrompts, PromptComparison, PromptMemory
 from .pump import Pump
 from .quota import Quota
-from .search_steps import SearchSteps, offers_search, searching_turn
 from .summary_first import SummaryFirst, with_warnings_of
 from .turn_protocols import Answer
 from .upstream_log import UpstreamLog
@@ -166,7 +166,7 @@ class TurnService:
 
         async def first_step() -> Answer:
             answer = await first_payload(ways, first, begin, asks)
-            if not (isinstance(asks.turn, SummaryTurn) and asks.turn.goes_on) and searching_turn(asks.turn) is None:
+            if not (isinstance(asks.turn, SummaryTurn) and asks.turn.goes_on) and turn_of_messages(asks.turn) is None:
                 answered()
             return answer
 
@@ -178,7 +178,7 @@ class TurnService:
                 begin = partial(self._turn, create=following, identity=identity, for_codex=for_codex)
                 again = with_warnings_of(summary, second, begin)
                 answer = await first_payload([asks.route], second, again, asks)
-                if searching_turn(second) is None and not (isinstance(asks.turn, SummaryTurn) and asks.turn.goes_on):
+                if turn_of_messages(second) is None and not (isinstance(asks.turn, SummaryTurn) and asks.turn.goes_on):
                     answered()
                 return answer
 
@@ -189,11 +189,11 @@ class TurnService:
         steps: Pump | SummaryFirst = pump
         if may_be_summarized(create):
             steps = SummaryFirst(pump, asks, second_step, note=turn.log.note, request_id=request_id)
-        every: Pump | SummaryFirst | SearchSteps = steps
-        if self._searcher is not None and offers_search(create):
-            every = SearchSteps(steps, asks, create, self._searcher, answered=answered, request_id=request_id)
-        checker = self._grammar_checker
-        checks = None if checker is None else GrammarChecks(asks, checker, turn.caller.owner)
+        checks = GrammarChecks(asks, self._grammar_checker, turn.caller.owner)
+        every: Pump | SummaryFirst | MessageSteps = steps
+        searcher = self._searcher if offers_search(create) else None
+        if searcher is not None or may_be_corrected(ways):
+            every = MessageSteps(steps, asks, create, searcher, checks, answered=answered, request_id=request_id)
         running = RunningTurn(asks, every, create.size, checks)
         turn.begun(running)
         return running

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from starlette.datastructures import Headers
 
-from app.grammars.grammar_checker import GrammarChecker
+from app.grammars.grammar_checker import GrammarChecker, GrammarFault
 from app.settings import Key, Model, Secret, Server, Settings, Upstream
 from app.transports.content_encoding import encoding_of
 from tests.support.codex import NOWHERE, Codex
@@ -36,14 +36,20 @@ PATCH = """\
 
 
 @contextmanager
-def behind(*scripts: Script, keys: tuple[Key, ...] = (), websocket: bool = True) -> Iterator[tuple[str, ChatUpstream]]:
+def behind(
+    *scripts: Script, keys: tuple[Key, ...] = (), websocket: bool = True, **of_model: Any
+) -> Iterator[tuple[str, ChatUpstream]]:
     """A server with one model, which says what the scripts say."""
     with ChatUpstream(*scripts) as upstream:
         settings = Settings(
             server=Server(websocket=websocket),
             keys=keys,
             upstreams={"scripted": Upstream(base_url=upstream.url, api_key=Secret("sk-scripted"))},
-            models={"coder": Model(upstream="scripted", context_window=64_000, reasoning_efforts=("low", "high"))},
+            models={
+                "coder": Model(
+                    upstream="scripted", context_window=64_000, reasoning_efforts=("low", "high"), **of_model
+                )
+            },
         )
         with serving(settings) as url:
             yield url, upstream
@@ -112,10 +118,10 @@ def test_it_edits_a_file_with_its_free_form_tool(codex: Codex) -> None:
 
 def test_its_patches_obey_its_grammar_and_cost_little(codex: Codex, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its grammar comes with every request, and is read where a patch was written: no fault, and no long wait."""
-    checked: list[tuple[str, str, float]] = []
+    checked: list[tuple[str, GrammarFault | None, float]] = []
     fault = GrammarChecker.fault
 
-    async def noted(self: GrammarChecker, grammar: str, text: str, owner: str, seconds: float) -> str:
+    async def noted(self: GrammarChecker, grammar: str, text: str, owner: str, seconds: float) -> GrammarFault | None:
         await fault(self, 'start: "a"', "a", owner, seconds)  # starts the process
         before = time.monotonic()
         found = await fault(self, grammar, text, owner, seconds)
@@ -132,10 +138,26 @@ def test_its_patches_obey_its_grammar_and_cost_little(codex: Codex, monkeypatch:
         ran = codex.run("Do it")
     assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
     assert [(text, found) for text, found, _ in checked] == [
-        (PATCH, ""),
-        (json.loads(arguments)["input"], ""),
+        (PATCH, None),
+        (json.loads(arguments)["input"], None),
     ]
     assert max(seconds for _, _, seconds in checked) < 0.5
+
+
+def test_a_patch_against_its_grammar_is_asked_for_again_and_it_sees_only_the_second(codex: Codex) -> None:
+    wrong = json.dumps({"input": PATCH.replace("@@\n", "")[:-5]})
+    scripts = [call_turn("apply_patch", wrong), call_turn("apply_patch", json.dumps({"input": PATCH}), id="call_2")]
+    with behind(*scripts, text_turn(DONE), grammars="ask_again") as (url, upstream):
+        codex.set_up(url, "coder")
+        codex.work.joinpath("greeting.txt").write_text("Hello\n", "utf-8")
+        ran = codex.run("Do it")
+    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
+    assert codex.work.joinpath("greeting.txt").read_text("utf-8") == 'Hello "world" \\o/ 😀\n'
+    told = upstream.asks[1].body["messages"][-1]
+    assert (told["role"], "does not match the grammar of the tool after" in told["content"]) == ("tool", True)
+    call, output = given_back(upstream)
+    assert [json.loads(made["function"]["arguments"]) for made in call["tool_calls"]] == [{"input": PATCH}]
+    assert "greeting.txt" in output["content"]
 
 
 def test_it_edits_a_file_with_a_patch_that_the_model_has_wrapped(codex: Codex) -> None:

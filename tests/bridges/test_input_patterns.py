@@ -9,7 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.bridges.input_patterns import FEATURE, LONGEST_PATTERN, MOST_PATTERNS, MOST_WARNINGS, InputPatterns
+from app.bridges.input_checks import InputChecks, InputForm
+from app.bridges.input_patterns import FEATURE, LONGEST_PATTERN, MOST_PATTERNS, MOST_WARNINGS
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.event_stream import judged
 from tests.support.relay_turns import client_events, on_functions
@@ -34,14 +35,14 @@ DATE = r"\d{4}-\d\d-\d\d"
 
 def told(pattern: str, *inputs: str) -> list[str]:
     """What the client is told of calls with these inputs."""
-    patterns = InputPatterns()
-    check = patterns.check("tools[0].format.definition", "t", pattern)
+    checks = InputChecks()
+    check = checks.check("tools[0].format.definition", "t", InputForm("regex", pattern))
     for text in inputs:
         check(text)
-    assert {(warning.param, warning.feature) for warning in patterns.warnings} <= {
+    assert {(warning.param, warning.feature) for warning in checks.warnings} <= {
         ("tools[0].format.definition", FEATURE)
     }
-    return [warning.details for warning in patterns.warnings]
+    return [warning.details for warning in checks.warnings]
 
 
 @pytest.mark.parametrize(
@@ -99,10 +100,10 @@ def test_the_inputs_of_an_answer_are_bounded_together() -> None:
 
 
 def test_few_expressions_are_compiled_for_an_answer() -> None:
-    patterns = InputPatterns()
+    checks = InputChecks()
     for index in range(MOST_PATTERNS + 1):
-        patterns.check(f"tools[{index}].format.definition", f"t{index}", "a" * (index + 1))("b")
-    *mismatches, last = [warning.details for warning in patterns.warnings]
+        checks.check(f"tools[{index}].format.definition", f"t{index}", InputForm("regex", "a" * (index + 1)))("b")
+    *mismatches, last = [warning.details for warning in checks.warnings]
     assert len(mismatches) == MOST_PATTERNS
     assert all("does not match" in details for details in mismatches)
     assert last == (
@@ -110,9 +111,10 @@ def test_few_expressions_are_compiled_for_an_answer() -> None:
         "tools were compiled for this answer."
     )
     for index in range(100):
-        patterns.check(f"tools[{index}].format.definition", f"{'u' * 1_000}{index}", "c" * (index + 10))("b")
-    assert len(patterns.warnings) == MOST_WARNINGS
-    assert max(len(warning.details) for warning in patterns.warnings) < 300
+        form = InputForm("regex", "c" * (index + 10))
+        checks.check(f"tools[{index}].format.definition", f"{'u' * 1_000}{index}", form)("b")
+    assert len(checks.warnings) == MOST_WARNINGS
+    assert max(len(warning.details) for warning in checks.warnings) < 300
 
 
 def bits(length: int) -> str:
@@ -139,9 +141,9 @@ def test_what_an_answer_may_cost(name: str) -> None:
     calls = HOSTILE[name]()
 
     def work() -> None:
-        patterns = InputPatterns()
+        checks = InputChecks()
         for index, (pattern, text) in enumerate(calls):
-            patterns.check(f"tools[{index}]", "t", pattern)(text)
+            checks.check(f"tools[{index}]", "t", InputForm("regex", pattern))(text)
 
     assert seconds_of(work, runs=2) < 2.5
 

@@ -10,6 +10,7 @@ import msgspec
 
 from app.catalogue import Route
 from app.dialects.chat.turn import ChatTurn
+from app.dialects.search_loop import SearchLoop
 from app.emitter.opening_response import opening_response
 from app.new_turns import new_turn
 from app.parsing.json_object import decode_object
@@ -161,8 +162,9 @@ class Lane:
         warnings = tuple(each.details for each in turn.warnings)
         echo = msgspec.to_builtins(opening_response(request, id="resp_1", created_at=1))
         loop = turn.loop if isinstance(turn, ChatTurn) else None
+        search = loop.search if isinstance(loop, SearchLoop) else None
         shown = {**echo, "stream": request.stream, "include": request.include}
-        return Seen(None, await self._sent(turn.ask), warnings, shown, None if loop is None else loop.search)
+        return Seen(None, await self._sent(turn.ask), warnings, shown, search)
 
     async def _sent(self, ask: Json) -> Json:
         """What is sent of this ask, which litellm changes."""

@@ -10,7 +10,7 @@ import pytest
 
 from app.dialects.search_calls import NO_MORE_PAGES, NO_PAGE
 from app.settings import Model, Search, Secret, Server, Settings, Upstream
-from app.turns.search_steps import UNKNOWN_PAGE
+from app.turns.message_steps import UNKNOWN_PAGE
 from tests.support.event_stream import events_of, judged
 from tests.support.metrics import samples
 from tests.support.script import call_turn, calls, more, opens, says, text_turn, turn

@@ -14,6 +14,7 @@ import pytest
 
 from app.protocol.problems import Problem, refuse
 from app.settings import Key
+from app.turns.grammar_checks import GrammarChecks
 from app.turns.lifecycle import ClientGoneError, RunningTurn, TurnLifecycle
 from app.turns.limits import LEAVING, Limits
 from app.turns.log import NoLog, TurnLog
@@ -74,7 +75,7 @@ def asked(limits: Limits, problem: Problem | None = None, answer: Answer | None 
     upstream = Upstream(limits, problem)
     asks: Any = answer or Answer()
     pump: Any = upstream
-    return upstream, RunningTurn(asks, pump, 0)
+    return upstream, RunningTurn(asks, pump, 0, GrammarChecks(asks, None, ""))
 
 
 REFUSED: Final = refuse("invalid_value", "no")

@@ -1,15 +1,18 @@
-"""A turn in which this server searches the web: after each message that ends with searches, the model is asked again.
+"""A turn whose model may be asked again: with the results of searches, or for calls that do not match their grammar.
 
 Each message has a pump of its own, and all of them make the events of one response. What a search may cost is bounded
-in `dialects/search_loop.py` (how many) and in `searching` (how long); the time limit of the turn is one for all.
+in `dialects/search_loop.py` (how many) and in `searching` (how long); calls are asked for once more at most. The time
+limit of the turn is one for all messages.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
-from typing import Final
+from typing import Final, TypeAlias
 
+from ..bridges.input_patterns import InputFault
 from ..catalogue import Route
+from ..dialects.call_correction import CallCorrection
 from ..dialects.chat.turn import ChatTurn
 from ..dialects.messages.messages_turn import MessagesTurn
 from ..dialects.search_calls import SearchOutput, WantedSearch
@@ -18,6 +21,7 @@ from ..emitter.rules import StopReason
 from ..new_turns import AnyTurn, TranslatedTurn
 from ..off_loop import off_loop
 from ..prompt.build import WEB_SEARCH
+from ..prompt.prompt_rules import PromptRules
 from ..protocol.events import Event
 from ..protocol.problems import Problem, ProblemError
 from ..protocol.request.create_response import CreateResponse
@@ -29,6 +33,7 @@ from ..searching.searcher import Searcher, told
 from ..upstreams.clocks import Clocks
 from .asks import Asks
 from .attempts import first_payload
+from .grammar_checks import GrammarChecks
 from .pump import SILENT, Pump
 from .summary_first import SummaryFirst
 from .turn_protocols import Answer
@@ -39,10 +44,14 @@ UNKNOWN_PAGE: Final = (
     "The page was not opened. Only addresses that a search has found, that a page which was opened links to, or that "
     "are in the conversation are opened, letter by letter."
 )
+Faults: TypeAlias = Sequence[InputFault | None]
 
 
 class _BetweenMessages:
-    """What the client is sent while searches run and the model is asked again."""
+    """What the client is sent while searches run and the model is asked again.
+
+    If it cannot be asked for other calls, the client gets those that were held back.
+    """
 
     def __init__(self, turn: TranslatedTurn) -> None:
         self._turn = turn
@@ -66,8 +75,9 @@ class _BetweenMessages:
         return self._turn.keep_alive()
 
     def fail(self, problem: Problem) -> list[Event]:
-        """Ends the turn with this problem."""
-        return self._turn.fail(problem)
+        """Ends the turn: with this problem, or with calls that were held back."""
+        loop = self._turn.loop
+        return self._turn.finish(loop) if isinstance(loop, CallCorrection) else self._turn.fail(problem)
 
     def stop(self, reason: StopReason) -> list[Event]:
         """Ends the turn because its client wants that."""
@@ -82,15 +92,16 @@ class _BetweenMessages:
         return NOTHING_SENT
 
 
-class SearchSteps:
-    """Runs a turn that may search. It has the methods of a pump."""
+class MessageSteps:
+    """Runs a turn of several messages. It has the methods of a pump."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 — all of them are named where it is made
         self,
         steps: Pump | SummaryFirst,
         asks: Asks,
         request: CreateResponse,
-        searcher: Searcher,
+        searcher: Searcher | None,
+        checks: GrammarChecks,
         *,
         answered: Callable[[], None],
         request_id: str,
@@ -100,6 +111,7 @@ class SearchSteps:
         self._asks = asks
         self._request = request
         self._searcher = searcher
+        self._checks = checks
         self._answered = answered
         self._request_id = request_id
         self._outputs: _Outputs | None = None
@@ -127,12 +139,20 @@ class SearchSteps:
             async with aclosing(self._steps.batches()) as batches:
                 async for batch in batches:
                     yield batch
-            turn = searching_turn(self._asks.turn)
-            if turn is None or not turn.is_searching:
+            turn = turn_of_messages(self._asks.turn)
+            if turn is None or not turn.is_waiting:
                 return
             await self._steps.close()
-            turn.is_searching = False
-            self._steps = self._next(turn)
+            faults: Faults = []
+            if isinstance(turn.loop, CallCorrection):
+                inputs = await off_loop(turn.loop.size, turn.loop.inputs)
+                faults = await self._checks.faults(turn.table.checks, inputs)
+                if not any(fault is not None and fault.is_mismatch for fault in faults):
+                    self._answered()
+                    yield turn.finish(turn.loop)
+                    return
+            turn.is_waiting = False
+            self._steps = self._next(turn, faults)
             if self._interrupted is not None:
                 self._steps.interrupt(self._interrupted)
             if self._stop_reason is not None:
@@ -155,38 +175,47 @@ class SearchSteps:
     @property
     def is_ending(self) -> bool:
         """Whether it is being ended, or the last message is over."""
-        turn = searching_turn(self._asks.turn)
-        goes_on = turn is not None and turn.loop is not None and (turn.is_searching or turn.loop.wants_search)
+        turn = turn_of_messages(self._asks.turn)
+        goes_on = turn is not None and turn.loop is not None and (turn.is_waiting or turn.loop.wants_more)
         return self._stop_reason is not None or (self._steps.is_ending and not goes_on)
 
     async def close(self) -> None:
         """Stops asking, and returns when the upstream is closed."""
         await self._steps.close()
 
-    def _next(self, turn: TranslatedTurn) -> Pump:
+    def _next(self, turn: TranslatedTurn, faults: Faults) -> Pump:
         async def ask() -> Answer:
-            assert turn.loop is not None  # noqa: S101 — our own misuse
-            route = self._asks.route
-            if self._outputs is None:
-                self._outputs = _Outputs(turn.loop, self._searcher, route.fetched_for)
-            outputs = await self._outputs.made(turn.size)
-            await off_loop(turn.size, turn.go_on, outputs)
+            route, loop = self._asks.route, turn.loop
+            assert loop is not None  # noqa: S101 — our own misuse
+            if isinstance(loop, CallCorrection):
+                following = await off_loop(max(turn.size, loop.size), loop.go_on, faults)
+            else:
+                outputs = await self._found(loop, route.fetched_for, turn.size)
+                following = await off_loop(turn.size, loop.go_on, outputs)
+            await off_loop(turn.size, turn.go_on, *following)
             self._asks.again(self._request)
             answer = await first_payload([route], turn, _no_other, self._asks)
             self._asks.answered()
-            if not turn.loop.may_go_on:
+            if not loop.may_go_on:
                 self._answered()
             return answer._replace(clocks=self._clocks())
 
         return Pump(_BetweenMessages(turn), ask, clocks=self._clocks, request_id=self._request_id)
+
+    async def _found(self, loop: SearchLoop, owner: str, size: int) -> list[SearchOutput]:
+        """The outputs of the calls of this message. `size`: bytes of the request."""
+        if self._outputs is None:
+            assert self._searcher is not None  # noqa: S101 — our own misuse
+            self._outputs = _Outputs(loop, self._searcher, owner)
+        return await self._outputs.made(size)
 
     def _clocks(self) -> Clocks:
         """The time limits of the upstream, of which the messages before have used a part."""
         return self._asks.clocks._replace(turn=max(self._end - self._loop.time(), 0.001))
 
 
-def searching_turn(turn: AnyTurn) -> TranslatedTurn | None:
-    """The turn, if this server may search in it."""
+def turn_of_messages(turn: AnyTurn) -> TranslatedTurn | None:
+    """The turn, if its model may be asked again."""
     return turn if isinstance(turn, ChatTurn | MessagesTurn) and turn.loop is not None else None
 
 
@@ -239,3 +268,9 @@ class _Outputs:
         except PageFailedError as error:
             return SearchOutput(str(error), failed=True)
         return SearchOutput(text, [(url, page.title or page.url) for url in dict.fromkeys((wanted.page, page.url))])
+
+
+def may_be_corrected(ways: Sequence[Route]) -> bool:
+    """Whether a model of these routes is asked again for calls that do not match their grammar."""
+    options = [way.entry.options for way in ways]
+    return any(isinstance(each, PromptRules) and each.model.grammars == "ask_again" for each in options)
