@@ -22,7 +22,7 @@ from ..protocol.request.summaries import SummarySoFar
 from ..protocol.response import NOTHING_SENT, Identity, Sent, Usage
 from ..protocol.seals import Sealer
 from ..protocol.warnings import ClientWarning
-from .history_parts import SET_UP, plain
+from .history_parts import SET_UP, cut, plain
 from .remaining_history import SplitConversation, Window, compaction_item, whole_window
 from .summary_text import written_summary
 
@@ -32,6 +32,9 @@ KEPT: Final = 80_000
 """Characters of the user's messages that are kept unchanged in addition to a summary, at most."""
 NO_SUMMARY: Final = Problem(
     code="upstream_error", message="The model was asked to summarize the conversation, and returned no summary."
+)
+TOO_LONG: Final = ClientWarning(
+    "input", "compaction", "The summary was cut in its middle: it was too long for the context window of the model."
 )
 
 
@@ -98,6 +101,7 @@ class SummaryTurn:
         self._sealer = sealer
         self._parts = parts
         self._most_kept = most_kept(request, context)
+        self._longest = _longest_summary(context.most_tokens, alone=parts is None)
         self._so_far = asked.so_far
         self.has_rest = asked.has_rest
         """Whether another part of the conversation is to be summed up."""
@@ -105,7 +109,7 @@ class SummaryTurn:
         """The end of the model's answer."""
         self.warnings = asked.warnings
         self.late_warnings = asked.late_warnings
-        """Those about parts that were asked for after the first."""
+        """Those about parts that were asked for after the first, and about the summary."""
         self.size = request.size
         """Bytes of the request."""
         self._next: CreateResponse | None = None
@@ -222,7 +226,11 @@ class SummaryTurn:
             update = {"summarized": self._so_far._replace(text=summary.text)}
             self._next = self._request.model_copy(update=update)
             return self._report_usage()
-        events = self.emitter.feed([compaction_item(self._window(summary.text), self._sealer)])
+        text = summary.text
+        if self._longest is not None and len(text) > self._longest:
+            text = cut(text, self._longest)
+            self.late_warnings = [*self.late_warnings, TOO_LONG]
+        events = self.emitter.feed([compaction_item(self._window(text), self._sealer)])
         events += self._report_usage()
         if self._parts is None:
             return [*events, *self.emitter.feed([Stopped(summary.ending)]), *self.emitter.end()]
@@ -262,3 +270,11 @@ def tokens_kept(request: CreateResponse, context: SummaryContext) -> int:
 def most_kept(request: CreateResponse, context: SummaryContext) -> int:
     """How many characters of the user's messages are kept: at most a quarter of what may be kept in all."""
     return min(KEPT, tokens_kept(request, context) * CHARACTERS_PER_TOKEN // 4)
+
+
+def _longest_summary(most_tokens: int | None, *, alone: bool) -> int | None:
+    """How many characters a summary may have, so that the conversation goes on. None: not known.
+
+    With what else is kept, half of the room is left to the last step and a quarter to messages of the user.
+    """
+    return None if most_tokens is None else most_tokens * CHARACTERS_PER_TOKEN // (2 if alone else 4)
