@@ -84,7 +84,8 @@ def _read_allowed(
         return Choice("auto" if offered else "none"), allowed
     if not offered:
         raise refuse("invalid_value", "'tool_choice' demands a call, but allows no tool.", "tool_choice.tools")
-    return _must_call(offered), allowed
+    is_also_elsewhere = any(elsewhere(chosen.type) for chosen in choice.tools)
+    return Choice("required") if is_also_elsewhere else _must_call(offered), allowed
 
 
 def _must_call(names: list[str]) -> Choice:

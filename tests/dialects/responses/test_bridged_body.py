@@ -95,35 +95,6 @@ def test_what_another_server_encrypted_is_left_out() -> None:
     assert sentences(relayed.warnings) == [f"input[1].content[0] was left out: {ENCRYPTED}"]
 
 
-@pytest.mark.parametrize("hosted_tools", [None, ()])
-@pytest.mark.parametrize("kind", ["compaction", "compaction_summary", "context_compaction"])
-def test_a_summary_of_another_server_is_left_out_where_the_server_is_known(kind: str, hosted_tools: Any) -> None:
-    item = {"type": kind, "encrypted_content": "gAAAA"}
-    relayed = on_functions(CUSTOM, history=[item], options={"hosted_tools": hosted_tools})
-    if hosted_tools is None:
-        assert (relayed.ask["input"][1:], relayed.warnings) == ([item], ())
-        return
-    assert len(relayed.ask["input"]) == 1
-    assert sentences(relayed.warnings) == [
-        "input[1] was left out: only the server that summarized this conversation can read it."
-    ]
-
-
-@pytest.mark.parametrize("member", [{"async": True}, {"output_schema": {"type": "object"}}])
-def test_a_member_without_effect_is_left_out_of_functions_too(member: Json) -> None:
-    relayed = on_functions({**FUNCTION, **member})
-    (tool,) = relayed.ask["tools"]
-    assert tool.keys() == {"type", "name", "description", "parameters", "strict"}
-    (name,) = member
-    assert sentences(relayed.warnings) == [f"'{name}' on tools has no effect: {WITHOUT_EFFECT[name]}"]
-
-
-def test_a_function_for_programs_is_not_offered_to_the_model() -> None:
-    relayed = on_functions({**FUNCTION, "allowed_callers": ["programmatic"]})
-    assert "tools" not in relayed.ask
-    assert sentences(relayed.warnings) == [f"tools[0] was left out: {FOR_PROGRAMS}"]
-
-
 def test_members_of_tools_that_functions_do_not_have_are_named() -> None:
     relayed = on_functions(
         CUSTOM, {**FUNCTION, "async": True}, {**CUSTOM, "name": "other", "allowed_callers": ["programmatic"]}
@@ -253,6 +224,7 @@ SEARCH: Json = {"type": "web_search"}
         (CHOSEN, "name", {"type": "function", "name": "patch"}, 3),
         (CHOSEN, "required", "required", 2),
         ({"type": "allowed_tools", "mode": "auto", "tools": [CHOSEN, SEARCH]}, "name", "auto", 3),
+        ({"type": "allowed_tools", "mode": "required", "tools": [CHOSEN, SEARCH]}, "name", "required", 3),
         (
             {"type": "allowed_tools", "mode": "required", "tools": [CHOSEN]},
             "name",
