@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import time
+from asyncio import BaseTransport
 from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any, Final
@@ -24,7 +25,11 @@ SHARE: Final = "websocket.share"
 UNCOUNTED: Final = 64 * 1024
 """Bytes of a message that are not counted: most messages are not longer."""
 SLICE: Final = 16 * 1024
-"""Bytes that are parsed at once, before they are counted: a few thousand frames at most."""
+"""Bytes of a long frame that are parsed at once, before they are counted."""
+SHORT_SLICE: Final = 2 * 1024
+"""The same after a frame that was not longer."""
+AT_ONCE: Final = 16
+"""Frames of one connection after which other connections have their turn."""
 TRY_LATER: Final = 1013
 NO_TEXT: Final = 1007
 POLICY: Final = 1008
@@ -70,19 +75,59 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
     _budget: FrameBudget | None = None
     _ended_by_app = False
     """Whether the application has closed the connection."""
+    _unparsed: bytearray
+    _slice = SHORT_SLICE
+    _frames = 0
+    """Frames since the last turn of other connections."""
+    _next: asyncio.Handle | None = None
+    """The next parsing."""
+
+    def connection_made(self, transport: BaseTransport) -> None:
+        """A connection is there."""
+        super().connection_made(transport)
+        self._unparsed = bytearray()
 
     def data_received(self, data: bytes) -> None:
-        """Parses received bytes slice by slice, and stops once the connection has exceeded a limit."""
-        for start in range(0, len(data), SLICE):
-            self._read(data[start : start + SLICE])
-            if self.close_sent or self.disconnected:
+        """Parses received bytes, as far as it is the turn of this connection. More are read when all are parsed."""
+        self._unparsed += data
+        if self._next is None:
+            self._parse()
+
+    def _parse(self) -> None:
+        """Parses until many frames have come, or a message is complete: the application takes it first."""
+        self._next = None
+        self._frames = 0
+        if not self._arrived:
+            self._slice = SHORT_SLICE
+        while self._unparsed and self._frames < AT_ONCE and not self.read_paused:
+            before = self._frames
+            data = bytes(self._unparsed[: self._slice])
+            del self._unparsed[: self._slice]
+            self._read(data)
+            self._slice = SLICE if self._frames == before else SHORT_SLICE
+            if self.disconnected or (self.close_sent and not self._ended_by_app):
+                self._unparsed.clear()
                 return
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Parses what is left, after other connections had their turn."""
+        if not self._unparsed:
+            if not self.read_paused:
+                self.transport.resume_reading()
+            return
+        self.transport.pause_reading()
+        if not self.read_paused and self._next is None:
+            self._next = self.loop.call_soon(self._parse)
 
     def _read(self, data: bytes) -> None:
         """Each byte of a long message is counted until it is complete: until then no slot of a turn limits it."""
+        if not hasattr(self, "scope"):
+            super().data_received(data)  # the head of the request
+            return
         self._arrived += len(data)
         super().data_received(data)
-        share = self.scope["state"].get(SHARE) if hasattr(self, "scope") else None
+        share = self.scope["state"].get(SHARE)
         if share is None or self._arrived <= max(UNCOUNTED, self._counted):
             return
         if share.take(self._arrived - self._counted):
@@ -100,6 +145,7 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
 
     def _count(self, size: int) -> None:
         """Counts one more frame."""
+        self._frames += 1
         if self._budget is None:
             self._budget = FrameBudget()
         if not self._budget.take(size):
@@ -161,6 +207,14 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
         else:
             super().shutdown()
 
+    async def receive(self) -> Any:
+        """The next message. Other connections have their turn before it."""
+        await asyncio.sleep(0)
+        message = await super().receive()
+        if self._unparsed:
+            self._go_on()
+        return message
+
     async def send(self, message: Any) -> None:
         """Sends a message. Raises if this guard has closed the connection, which the application may not know yet."""
         if self.handshake_complete and self.close_sent and not self._ended_by_app:
@@ -169,6 +223,8 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
         await super().send(message)
         if self.initial_response is not None and self.close_sent:
             self.handshake_complete = True  # uvicorn would report a refusal as a fault of the application
+        if self._ended_by_app:
+            self._go_on()
 
     async def run_asgi(self) -> None:
         """Runs one connection to its end."""
@@ -179,6 +235,9 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has disconnected."""
         self._release()
+        self._unparsed.clear()
+        if self._next is not None:
+            self._next.cancel()
         if self._drop is not None:
             self._drop.cancel()
         super().connection_lost(exc)

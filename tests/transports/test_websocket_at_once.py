@@ -147,6 +147,7 @@ async def test_too_many_frames_that_no_turn_can_serve_end_the_connection(
 ) -> None:
     """However long they are: each costs a look, and an answer."""
     monkeypatch.setattr(websocket_guard, "BURST", 5)
+    monkeypatch.setattr(websocket_guard, "RATE", 0)
     async with opened(websocket_server.url) as client:
         for _ in range(6):
             await send_raw(client, {"type": "response.unheard_of", "padding": "x" * 2000})
