@@ -31,9 +31,19 @@ class WantedSearch(NamedTuple):
     refusal: str = ""
     """What the model is told if nothing is run."""
 
-    def made(self, urls: Sequence[str] = (), *, failed: bool) -> SearchMade:
+    def made(self, pages: Sequence["FoundPage"] = (), *, failed: bool, shows_results: bool = False) -> SearchMade:
         """What the client is shown of it."""
-        return SearchMade(self.query, tuple(urls), failed=failed, page=self.page, words=self.words)
+        urls = tuple(page.url for page in pages if self.query)
+        results = tuple(page._asdict() for page in pages if self.query) if shows_results else ()
+        return SearchMade(self.query, urls, failed=failed, page=self.page, words=self.words, results=results)
+
+
+class FoundPage(NamedTuple):
+    """A page that was found or opened."""
+
+    url: str
+    title: str
+    snippet: str = ""
 
 
 class SearchOutput(NamedTuple):
@@ -41,8 +51,7 @@ class SearchOutput(NamedTuple):
 
     text: str
     """For the model."""
-    pages: Sequence[tuple[str, str]] = ()
-    """Address and title of each."""
+    pages: Sequence[FoundPage] = ()
     failed: bool = False
 
 

@@ -206,11 +206,11 @@ class SearchLoop:
             choice=choice,
         )
         for output in outputs:
-            self._titles |= dict(output.pages)
+            self._titles |= {page.url: page.title for page in output.pages}
         self._used = used_together(self._used, self._usage)
         self._tail = ""
         made: list[Delta] = [
-            each.made([url for url, _ in output.pages if each.query], failed=output.failed)
+            each.made(output.pages, failed=output.failed, shows_results=self.search.shows_results)
             for each, output in zip(wanted, outputs, strict=True)
             if not each.refusal
         ]

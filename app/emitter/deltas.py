@@ -64,6 +64,8 @@ class SearchMade(msgspec.Struct, frozen=True):
     """The URL of the page that was opened instead."""
     words: str = ""
     """What was looked for in that page."""
+    results: tuple[dict[str, str], ...] = ()
+    """What was found, if the client wants it: URL, title and snippet of each page."""
 
 
 class ProviderStateAdded(msgspec.Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -36,7 +36,9 @@ def search(position: ItemPosition, delta: SearchMade) -> tuple[WebSearchCall, li
     added = WebSearchCall(id=position.id, status="in_progress", action=action)
     if delta.urls:
         action = {**action, "sources": [{"type": "url", "url": url} for url in delta.urls]}
-    item = WebSearchCall(id=position.id, status="failed" if delta.failed else "completed", action=action)
+    results = [{"type": "text_result", **result} for result in delta.results] or UNSET
+    status: Literal["failed", "completed"] = "failed" if delta.failed else "completed"
+    item = WebSearchCall(id=position.id, status=status, action=action, results=results)
     return item, [
         position.item(e.OutputItemAdded, item=added),
         position.within(e.WebSearchInProgress),

@@ -18,7 +18,7 @@ from .item_reader import to_conversation
 from .model_limits import ModelLimits
 from .nouns import Assistant, Caching, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling
 from .output_format import asked_format, instructed, read_format
-from .own_search import SOURCES, OwnSearch, own_search
+from .own_search import RESULTS, SOURCES, OwnSearch, own_search
 from .prompt_rules import PromptRules
 from .schema_expansion import SchemaExpansion
 from .sealed_state import StateForm, state_sealer
@@ -59,10 +59,10 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
     warnings += lost
     search = None
     if web_search is not None and rules.model.search:
-        search, lost = own_search(web_search, table.specs, rules)
+        search, lost = own_search(web_search, table.specs, rules, shows_results=RESULTS in request.include)
         warnings += lost
         web_search = None
-        shown = {f"include[{index}]" for index, name in enumerate(request.include) if name == SOURCES}
+        shown = {f"include[{index}]" for index, name in enumerate(request.include) if name in {SOURCES, RESULTS}}
         warnings = [warning for warning in warnings if search is None or warning.param not in shown]
         if search is not None and not any(table.allows(spec.name) for spec in functions):
             functions = []  # the client allows nothing but this search
@@ -71,7 +71,7 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
     warnings += form.warnings
     _check_schemas(functions, form.enforced, table, rules)
     sealer = state_sealer(rules, model, state_form)
-    conversation = to_conversation(request, table, rules, None if sealer is None else sealer.open)
+    conversation = to_conversation(request, table, rules, None if sealer is None else sealer.open, search)
     warnings += conversation.warnings
     entries = instructed(conversation.entries, form.instruction, as_user=rules.model.system_messages == "as_user")
     parallel, ignored = limits.parallel_calls(request.parallel_tool_calls) if functions else (None, [])

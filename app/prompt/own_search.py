@@ -44,6 +44,8 @@ PAGE_PARAMETERS: Final[dict[str, Any]] = {
 }
 SOURCES: Final = "web_search_call.action.sources"
 """Of `include`: the addresses that a search has found, which are always shown."""
+RESULTS: Final = "web_search_call.results"
+"""Of `include`: what a search has found, with titles and texts."""
 NO_PLACE: Final = "'user_location' of 'web_search' has no effect on this server's search."
 NO_TOOLS: Final = "'web_search' was left out: this model cannot call tools, and so cannot use this server's search."
 SIZES: Final = {"low": 0.5, "high": 2.0}
@@ -68,6 +70,8 @@ class OwnSearch(msgspec.Struct, frozen=True, kw_only=True):
     """Pages that are opened for one answer."""
     most_calls: int
     """Searches and pages of one answer together."""
+    shows_results: bool
+    """Whether the client wants titles and texts of what was found."""
 
     @property
     def specs(self) -> list[FunctionSpec]:
@@ -81,7 +85,7 @@ class OwnSearch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def own_search(
-    wanted: WebSearch, functions: list[FunctionSpec], rules: PromptRules
+    wanted: WebSearch, functions: list[FunctionSpec], rules: PromptRules, *, shows_results: bool
 ) -> tuple[OwnSearch | None, list[ClientWarning]]:
     """The search for a client that wants one; None if the model cannot call its function."""
     if rules.can.tools is False:
@@ -97,6 +101,7 @@ def own_search(
         share=SIZES.get(wanted.context_size or "", 1.0),
         most=most,
         most_pages=pages,
+        shows_results=shows_results,
         most_calls=most + pages if wanted.most is None else min(most + pages, wanted.most),
     )
     return search, [ClientWarning("tools", "user_location", NO_PLACE)] if wanted.location else []

@@ -15,7 +15,7 @@ from ..catalogue import Route
 from ..dialects.call_correction import CallCorrection
 from ..dialects.chat.turn import ChatTurn
 from ..dialects.messages.messages_turn import MessagesTurn
-from ..dialects.search_calls import SearchOutput, WantedSearch
+from ..dialects.search_calls import FoundPage, SearchOutput, WantedSearch
 from ..dialects.search_loop import SearchLoop
 from ..emitter.rules import StopReason
 from ..new_turns import AnyTurn, TranslatedTurn
@@ -255,7 +255,7 @@ class _Outputs:
         found, failure = await self._searcher.found(query, self._owner)
         if failure:
             return SearchOutput(failure, failed=True)
-        return SearchOutput(told(query.text, found), [(each.url, each.title) for each in found])
+        return SearchOutput(told(query.text, found), [FoundPage(*each) for each in found])
 
     async def _opened(self, wanted: WantedSearch, size: int) -> SearchOutput:
         if not await off_loop(size, self._loop.knows, wanted.page):
@@ -267,7 +267,8 @@ class _Outputs:
             )
         except PageFailedError as error:
             return SearchOutput(str(error), failed=True)
-        return SearchOutput(text, [(url, page.title or page.url) for url in dict.fromkeys((wanted.page, page.url))])
+        urls = dict.fromkeys((wanted.page, page.url))
+        return SearchOutput(text, [FoundPage(url, page.title or page.url) for url in urls])
 
 
 def may_be_corrected(ways: Sequence[Route]) -> bool:

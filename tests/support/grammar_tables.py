@@ -175,7 +175,7 @@ _OF_IMAGES: Final = frozenset({"result", "output_format"})
 
 KINDS: Final = {
     "image_generation_call": Kind("ig", IMAGE, {}, {}, _OF_IMAGES, _OF_IMAGES),
-    "web_search_call": Kind("ws", SEARCH, {"action": is_object}, {}, frozenset({"action"}), frozenset()),
+    "web_search_call": Kind("ws", SEARCH, {"action": is_object}, {}, frozenset({"action", "results"}), frozenset()),
     "compaction": Kind(
         "cmp",
         Sealed("encrypted_content"),

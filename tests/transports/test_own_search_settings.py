@@ -78,7 +78,9 @@ def test_no_more_searches_than_the_client_wants(most: int, searches: int) -> Non
 def test_a_client_may_ask_for_what_is_always_shown() -> None:
     with ChatUpstream(CATS, DONE) as upstream, SearchServer() as server, between(upstream, server) as url:
         answer = ask(url, include=["web_search_call.results", "web_search_call.action.sources"])
-    assert warnings(answer) == ["'include[0]' has no effect on this server."]
+    assert warnings(answer) == []
+    [found, _] = answer.json()["output"][0]["results"]
+    assert found == {**ONE[0], "type": "text_result", "title": "First page", "snippet": "One & more."}
 
 
 @pytest.mark.parametrize(
