@@ -146,7 +146,7 @@ async def _relayed(
 
 async def _tokens(route: Route, turn: TranslatedTurn, threshold: int) -> int:
     """The tokens of a turn, to be compared with this threshold: counted by the upstream if an estimate is near it."""
-    length = turn.length
+    length = await off_loop(turn.size, lambda: turn.length)
     if not threshold / NEAR <= length <= threshold * NEAR:
         return length
     counted = None

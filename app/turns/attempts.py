@@ -31,6 +31,7 @@ from ..dialects.responses.relay_options import RelayOptions
 from ..dialects.responses.relayed_body import gives_state
 from ..loop_delay import loop_delay
 from ..new_turns import AnyTurn
+from ..off_loop import off_loop
 from ..protocol.problems import Problem, ProblemError
 from ..upstreams.faults import refuses_request, refuses_schemas, refuses_state
 from ..upstreams.port import GOES_ON, NoSuchAddressError, UpstreamRefused
@@ -100,7 +101,7 @@ async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, a
         except UpstreamRefused as refused:
             refusal = refused
             asks.failed(route, refused)
-            ways = _ways_after(refused, route, ways, asking)
+            ways = await _ways_after(refused, route, ways, asking)
             if ways:
                 asks.retried(route)
     if not asked:
@@ -180,13 +181,15 @@ def _with(route: Route, options: ChatOptions | MessagesOptions | RelayOptions) -
     return route._replace(entry=route.entry._replace(options=options))
 
 
-def _ways_after(refused: UpstreamRefused, route: Route, others: list[Route], turn: AnyTurn) -> list[Route]:
+async def _ways_after(refused: UpstreamRefused, route: Route, others: list[Route], turn: AnyTurn) -> list[Route]:
     """The routes to try after this refusal of the turn's ask."""
     if refused.problem.code == "context_length_exceeded":
         if route.address:  # a summary that the upstream cannot write itself is made in parts
             return others
-        if turn.may_be_shorter and route.too_long < MOST_HALVINGS and turn.length > LEAST_REFUSED:
-            return [route._replace(refused_tokens=turn.length, too_long=route.too_long + 1), *others]
+        if turn.may_be_shorter and route.too_long < MOST_HALVINGS:
+            length = await off_loop(turn.size, lambda: turn.length)
+            if length > LEAST_REFUSED:
+                return [route._replace(refused_tokens=length, too_long=route.too_long + 1), *others]
     again = without_refused(route, refused, turn.ask)
     if again is not None:
         return [again, *others]

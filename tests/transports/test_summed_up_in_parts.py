@@ -13,40 +13,19 @@ from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from app.settings import Server
 from app.turns.attempts import MOST_HALVINGS
 from tests.support.script import text_turn
-from tests.support.servers.functions_only import VllmResponses
-from tests.support.servers.responses import answer as events_of
-from tests.support.servers.responses import begins, ends, message
 from tests.support.servers.small_window import SmallWindow
 from tests.support.servers.steps import Ask, Pause, Status, Step
 from tests.support.serving import serving
 from tests.support.summary_lanes import SUMMARY_LANES, SummaryLane
+from tests.support.tool_rounds import TASK, THRESHOLD, TOOLS, rounds
 
 Json = dict[str, Any]
 
 WINDOW = 12_000
-TASK: Json = {"role": "user", "content": "Read every file, and tell me the code words."}
-THRESHOLD: Json = {"type": "compaction", "compact_threshold": 10_000}
-TOOLS = [{"type": "function", "name": "read", "parameters": {"type": "object", "properties": {}}}]
-
-
-def rounds(count: int, output: str = "line of the file\n" * 400, arguments: str = "") -> list[Json]:
-    """So many calls with their outputs, two at a time, and words between them."""
-    items: list[Json] = []
-    for number in range(0, count, 2):
-        pair = (number, number + 1)
-        words = json.dumps({"path": f"word-{number}", "why": arguments})
-        items.append({"role": "assistant", "content": f"I read the next files, from {number} on."})
-        items += [{"type": "function_call", "call_id": f"c{n}", "name": "read", "arguments": words} for n in pair]
-        items += [{"type": "function_call_output", "call_id": f"c{n}", "output": f"begin-{n} {output}"} for n in pair]
-    return items
 
 
 def notes(number: int, _ask: Ask) -> list[Step]:
     return list(text_turn(f"Notes up to part {number}."))
-
-
-def answered(_number: int, _ask: Ask) -> list[Step]:
-    return list(events_of(message("msg_1", "Notes.")))
 
 
 @pytest.fixture(params=SUMMARY_LANES)
@@ -224,23 +203,7 @@ def test_a_conversation_that_was_summed_up_before_is_summed_up_again(lane: Summa
     assert last[-1][1].startswith("begin-7 ")
 
 
-def as_events_behind_the_beginning(error: Json) -> list[Step]:
-    """As OpenAI's API does it."""
-    return [*begins(), {"type": "error", "error": error}, ends(status="failed", error=error)]
-
-
-@pytest.mark.parametrize("wanted", [{"truncation": "auto"}, {"context_management": [THRESHOLD]}])
-def test_a_server_that_refuses_in_an_event_is_asked_for_less(wanted: Json) -> None:
-    server = SmallWindow(WINDOW, answered, refusal=as_events_behind_the_beginning)
-    items = [TASK, *rounds(60), {"role": "user", "content": "And now?"}]
-    with VllmResponses(server) as upstream, serving(SUMMARY_LANES["functions"].settings(upstream.url, None)) as url:
-        result = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": items, "tools": TOOLS, **wanted})
-    assert (result.status_code, result.json()["status"]) == (200, "completed"), result.text
-    assert server.refused
-    assert SUMMARY_LANES["functions"].texts(server.taken[-1])[-1] == ("user", "And now?")
-
-
-MANAGED = {"context_management": [{"type": "compaction", "compact_threshold": 10_000}]}
+MANAGED = {"context_management": [THRESHOLD]}
 
 
 @pytest.mark.parametrize(

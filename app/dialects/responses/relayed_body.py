@@ -15,7 +15,6 @@ from typing import Any, Final, NamedTuple
 
 from ...bridges.table import BridgeTable
 from ...fetching.url_policy import check_url, is_data_uri
-from ...json_text import json_bytes
 from ...parsing.unsupported import PREWARM_WARNING
 from ...prompt.effort import known_effort
 from ...prompt.item_reader import REFUSED, UNREADABLE
@@ -25,7 +24,7 @@ from ...protocol.response import InputTransformation
 from ...protocol.seals import ENVELOPES
 from ...protocol.warnings import ClientWarning
 from ...providers.capabilities import Capabilities
-from ..body_length import CHARACTERS_PER_TOKEN
+from ..body_length import tokens_in
 from .bridged_body import bridged
 from .marks import original, original_seal, tag_of
 from .relay_options import RelayOptions
@@ -41,6 +40,8 @@ _COMPARED: Final = "comparison_response_id"
 _MANAGED: Final = "context_management"
 _PARTS: Final = ("content", "output")
 """Keys of an input item that may hold parts."""
+_MEDIA: Final = frozenset({"computer_screenshot", "input_audio", "input_file", "input_image", "input_video"})
+_PICTURE: Final = "image_generation_call"
 _URLS: Final = ("image_url", "file_url")
 
 
@@ -133,7 +134,18 @@ def _with_known_effort(asked: Any, options: RelayOptions) -> tuple[Json, list[Cl
 
 def tokens_of(body: Json) -> int:
     """Estimated tokens of a body."""
-    return len(json_bytes({key: body[key] for key in _READ if key in body})) // CHARACTERS_PER_TOKEN + 1
+    items = body["input"] if isinstance(body["input"], list) else []
+    parts = [part for item in items for key in _PARTS for part in _listed(item.get(key))]
+    pictures = [item for item in items if item.get("type") == _PICTURE]
+    return tokens_in([body[key] for key in _READ if key in body], [*filter(_is_media, parts), *pictures])
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _is_media(part: Any) -> bool:
+    return isinstance(part, dict) and isinstance(kind := part.get("type"), str) and kind in _MEDIA
 
 
 def _taken(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[Json | None, ClientWarning | None]:
