@@ -196,6 +196,7 @@ def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOption
         "origin": _origin(upstream),
         "one_maker": known.one_maker,
         "can": _can(model, upstream),
+        "named_tool_choice": upstream.named_tool_choice or known.named_tool_choice,
         "searches": settings.search.max_searches if settings.search.backend != "none" else 0,
         "opened_pages": settings.search.max_pages if settings.server.fetch_urls != "never" else 0,
     }
@@ -210,7 +211,6 @@ def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOption
         )
     return ChatOptions(
         call_ids=known.call_ids if model.call_ids == "auto" else model.call_ids,
-        named_tool_choice=upstream.named_tool_choice or known.named_tool_choice,
         declare_past_tools=known.needs_tools,
         marks_claude=upstream.via == "litellm" and known.translation_of("claude").cached_to_marks,
         **common,

@@ -280,20 +280,19 @@ class Provider:
         settings: dict[str, Any] = {} if self.messages_url is None else {"base_url": self.messages_url}
         if self.key_header != "x-api-key":
             settings["key_header"] = self.key_header
-        if not self.takes_image_urls:
-            settings["takes_image_urls"] = False
-        return settings
+        return settings | self._common_settings
 
     @property
     def _chat_settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = self.compat.model_dump(exclude_defaults=True)
         if self.base_url is not None:
             settings["base_url"] = self.base_url
-        if self.named_tool_choice != "name":
-            settings["named_tool_choice"] = self.named_tool_choice
-        if not self.takes_image_urls:
-            settings["takes_image_urls"] = False
-        return settings
+        return settings | self._common_settings
+
+    @property
+    def _common_settings(self) -> dict[str, Any]:
+        words = {} if self.named_tool_choice == "name" else {"named_tool_choice": self.named_tool_choice}
+        return words if self.takes_image_urls else {**words, "takes_image_urls": False}
 
     def translation_of(self, model: str) -> Translation:
         """The translation of this model."""

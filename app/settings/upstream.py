@@ -16,7 +16,7 @@ _ONLY: Final = {
     "takes_image_urls": "chat or messages",
     "key_header": "messages",
     "betas": "messages",
-    "named_tool_choice": "chat or litellm or responses",
+    "named_tool_choice": "chat or litellm or messages or responses",
     "ids": "responses",
     **dict.fromkeys(RelayedTools.model_fields, "responses"),
 }

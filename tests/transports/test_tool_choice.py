@@ -6,10 +6,11 @@ from typing import Any, Literal
 import httpx
 import pytest
 
-from app.settings import Model, Settings, Upstream
+from app.settings import Model, Secret, Settings, Upstream
 from tests.support.event_stream import judged
 from tests.support.script import call_turn, text_turn
-from tests.support.servers import Ask, ChatUpstream, Step
+from tests.support.servers import AnthropicUpstream, Ask, ChatUpstream, Step
+from tests.support.servers.anthropic import begins, ends, tool_use
 from tests.support.serving import serving
 from tests.support.sockets import opened
 
@@ -73,6 +74,17 @@ def test_a_server_that_knows_words_only_is_offered_what_is_demanded_and_nothing_
         [ask] = server.asks
     assert ask.body["tool_choice"] == "required"
     assert [tool["function"]["name"] for tool in ask.body["tools"]] == offered
+
+
+def test_a_server_of_the_messages_api_that_names_nothing_is_offered_what_is_demanded() -> None:
+    upstream = {"via": "messages", "provider": "llama_cpp", "api_key": Secret("sk")}
+    with (
+        AnthropicUpstream([*begins(), *tool_use(0, "clock", "t1", "{}"), *ends("tool_use")]) as server,
+        serving(settings(server.url, **upstream)) as url,
+    ):
+        assert answer_of(url) == ("completed", ["clock"], [])
+        [ask] = server.asks
+    assert (ask.body["tool_choice"], [tool["name"] for tool in ask.body["tools"]]) == ({"type": "any"}, ["clock"])
 
 
 @pytest.mark.parametrize("choice", ["auto", "none", "required", {**ALLOWED, "mode": "auto"}])

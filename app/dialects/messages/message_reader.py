@@ -69,6 +69,8 @@ class MessageReader:
         """Approximate bytes of everything else in its blocks."""
         self._citations_left_out = 0
         self._is_paused = False
+        self._open_thought: int | None = None
+        """The index of a thought that is open. The next block ends it: llama.cpp ends all blocks after the last one."""
         self._ended_thought = False
         """Whether the last block was a thought, so that the next block ends its item. Without one the answer ends it,
         and then a thought that was cut is incomplete."""
@@ -160,6 +162,8 @@ class MessageReader:
         if not isinstance(content, dict):
             return []
         deltas = self._end(index)
+        if self._open_thought is not None:
+            deltas += self._end(self._open_thought)
         self._count += 1
         if self._count > MOST_BLOCKS:
             return [Broke(TOO_MANY)]
@@ -170,6 +174,7 @@ class MessageReader:
             deltas.append(ThoughtEnded())
             self._ended_thought = False
         self._open[index] = block
+        self._open_thought = index if isinstance(block, OpenThinkingBlock) else None
         deltas += block.begin()
         self.written += block.written
         self._held += block.size + _BLOCK_SIZE

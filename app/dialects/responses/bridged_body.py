@@ -9,6 +9,8 @@
     calls of hosted tools that it does not run,      messages, or nothing
     and their outputs; the client's own notes
     summaries that another server encrypted          nothing
+    a choice of certain tools, where the server      the word `required`, and only these tools
+    takes only a word
     tools that the server runs itself                unchanged; a type that it is known not to run is left out
     arguments that are no JSON object                wrapped in one
     any other item, and calls of plain functions     unchanged
@@ -83,8 +85,10 @@ def bridged(body: Json, request: CreateResponse, positions: Sequence[int], optio
     """
     raw_items = _items_of(body)
     chooses_nothing = not request.raw_tools and body.get("tool_choice") is not None
+    chooses_by_name = options.named_tool_choice == "required" and not isinstance(request.tool_choice, str)
     if (
         not chooses_nothing
+        and not chooses_by_name
         and not any(_is_bridged_tool(tool, options) for tool in request.raw_tools)
         and not any(_is_bridged_item(item, options) for item in raw_items)
     ):

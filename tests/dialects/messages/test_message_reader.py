@@ -55,6 +55,16 @@ TABLE: Final[dict[str, tuple[list[Json], list[Any]]]] = {
         [*tool_use(0, "f", "t1", "{}"), *thinking(1, "hm"), *tool_use(2, "g", "t2", "{}")],
         [("f", "t1", "{}"), ["hm", True], ("g", "t2", "{}")],
     ),
+    "blocks that all end after the last one": (
+        [
+            *thinking(0, "hm")[:2],
+            *tool_use(1, "f", "t1", "{}")[:2],
+            {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": ""}},
+            {"type": "content_block_stop", "index": 0},
+            {"type": "content_block_stop", "index": 1},
+        ],
+        [["hm", True], ("f", "t1", "{}")],
+    ),
     "blocks of the future": ([*closed(0, "dream", of="sheep"), *text(1, "Hi")], [["Hi"]]),
     "deltas of the future": (
         [*block(0, "text", {"type": "text_delta", "text": "Hi"}, {"type": "mood_delta", "mood": 1}, text="")],

@@ -245,6 +245,21 @@ def test_the_choice_is_sent_in_the_servers_words(choice: Any, named: str, sent: 
     assert (relayed.ask["tool_choice"], len(relayed.ask["tools"])) == (sent, tools)
 
 
+@pytest.mark.parametrize(
+    ("choice", "offered"),
+    [
+        (FUNCTION, ["f"]),
+        ({"type": "allowed_tools", "mode": "required", "tools": [FUNCTION, {**FUNCTION, "name": "h"}]}, ["f", "h"]),
+    ],
+)
+def test_a_server_that_takes_only_words_gets_the_chosen_functions_alone(choice: Json, offered: list[str]) -> None:
+    """Also where there are no other tools than functions, so that the body would be sent as it is otherwise."""
+    tools = [{**FUNCTION, "name": name} for name in ("f", "g", "h")]
+    ask = on_functions(*tools, tool_choice=choice, options={"named_tool_choice": "required"}).ask
+    assert ([tool["name"] for tool in ask["tools"]], ask["tool_choice"]) == (offered, "required")
+    assert on_functions(*tools, tool_choice=choice).ask["tool_choice"] == choice
+
+
 def test_a_choice_of_a_tool_that_is_not_offered_is_refused() -> None:
     with pytest.raises(ProblemError) as raised:
         on_functions(CUSTOM, tool_choice={"type": "custom", "name": "other"})
