@@ -1,5 +1,6 @@
 """What a person sees on a terminal of 80 and of 120 columns: help, mistakes, and the verdict."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,15 @@ from tests.support.terminal import Terminal, am_proxy, terminal
 
 COLUMNS = (80, 120)
 COMMANDS = [name for name in build_parser().commands if name not in {"help", "version"}]
+HELP = [[], *([name, "--help"] for name in COMMANDS), ["keys", "create", "--help"]]
+EVERY_HELP = f"""
+from app.__main__ import main
+for words in {HELP}:
+    try:
+        main(words)
+    except SystemExit as end:
+        print("ended with", end.code, flush=True)
+"""
 BAD = """\
 [server]
 port = "8080"
@@ -72,11 +82,15 @@ def seen(shown: Terminal, columns: int, code: int) -> list[str]:
 
 
 @pytest.mark.parametrize("columns", COLUMNS)
-@pytest.mark.parametrize("words", [[], *([name, "--help"] for name in COMMANDS), ["keys", "create", "--help"]])
-def test_help_fits(words: list[str], columns: int, tmp_path: Path) -> None:
-    with terminal(am_proxy(*words), folder=tmp_path, columns=columns) as shown:
-        lines = seen(shown, columns, 0 if words else 2)
-    assert lines[0].startswith(" ".join(["usage: am-proxy", *words[:-1]]))
+def test_every_help_fits(columns: int, tmp_path: Path) -> None:
+    """One process prints them all, for a dozen would take much longer to start."""
+    with terminal([sys.executable, "-c", EVERY_HELP], folder=tmp_path, columns=columns, rows=1000) as shown:
+        lines = seen(shown, columns, 0)
+    ends = [number for number, line in enumerate(lines) if line.startswith("ended with ")]
+    begins = [0, *(end + 1 for end in ends[:-1])]
+    for begin, words in zip(begins, HELP, strict=True):
+        assert lines[begin].startswith(" ".join(["usage: am-proxy", *words[:-1]]))
+    assert [lines[end] for end in ends] == ["ended with 2", *["ended with 0"] * (len(HELP) - 1)]
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import pyte
 from tests.support.running import surroundings
 
 _ROWS = 200
-"""Lines that are kept: more than any command prints."""
+"""Lines that are kept: more than any one command prints."""
 _OWNER = """
 import fcntl, os, signal, sys, termios
 signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -33,12 +33,12 @@ background of a shell, which lets them ignore Ctrl-C; a person's shell does not.
 class Terminal:
     """One command on a terminal of its own."""
 
-    def __init__(self, master: int, process: subprocess.Popen[bytes], columns: int) -> None:
+    def __init__(self, master: int, process: subprocess.Popen[bytes], columns: int, rows: int) -> None:
         """Read from `master`, the side of the pseudo-terminal that a person looks at."""
         self.process = process
         self.raw = b""
         self._master = master
-        self._screen = pyte.Screen(columns, _ROWS)
+        self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
 
     @property
@@ -99,6 +99,7 @@ def terminal(
     *,
     folder: Path,
     columns: int = 80,
+    rows: int = _ROWS,
     environ: Mapping[str, str] | None = None,
 ) -> Iterator[Terminal]:
     """Run `command` on a terminal of so many columns; it is stopped when the block ends."""
@@ -111,7 +112,7 @@ def terminal(
     ) as process:
         os.close(slave)
         try:
-            yield Terminal(master, process, columns)
+            yield Terminal(master, process, columns, rows)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, 9)
