@@ -44,7 +44,10 @@ class Terminal:
     @property
     def lines(self) -> list[str]:
         """What is to be seen, a line each, without the blanks at the end."""
-        lines = [line.rstrip() for line in self._screen.display]
+        rows = self._screen.buffer  # the rows that were written to; `display` takes long, because it makes all others
+        columns = range(self._screen.columns)
+        written = range(max(rows, default=-1) + 1)
+        lines = ["".join([rows[row][column].data for column in columns]).rstrip() for row in written]
         while lines and not lines[-1]:
             lines.pop()
         return lines
