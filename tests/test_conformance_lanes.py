@@ -111,10 +111,10 @@ def test_a_script_says_the_same_in_events() -> None:
         more(0, " 1}"), reason="tool_calls",
     )  # fmt: skip
     said = (
-        reasoning("rs_1_0", "So", encrypted=ENCRYPTED),
-        message("msg_1_1", "Hi"),
-        call("fc_1_2", "a", "f", '{"x":', " 1}"),
-        call("fc_1_3", "b", "g", "{}"),
+        reasoning("rs_1n0", "So", encrypted=ENCRYPTED),
+        message("msg_1n1", "Hi"),
+        call("fc_1n2", "a", "f", '{"x":', " 1}"),
+        call("fc_1n3", "b", "g", "{}"),
     )
     assert told(script, include=["reasoning.encrypted_content"]) == answer(*said)
     (thought, *_) = [step for step in told(script) if isinstance(step, dict) and step["type"] == ITEM_DONE]
