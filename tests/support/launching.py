@@ -13,11 +13,12 @@ from tests.support.surveyed_server import shown
 from tests.support.terminal import am_proxy
 
 AGENT: Final = """\
-#!{python}
-import http.client, json, os, pathlib, signal, sys, time, tomllib
+#!{python} -IS
+import sys
 if sys.argv[1:] == ["--version"]:
     print("codex-cli {version}")
     sys.exit()
+import http.client, json, os, pathlib, signal, time, tomllib
 flags = dict(word.split("=", 1) for before, word in zip(sys.argv, sys.argv[1:]) if before == "-c")
 settings = tomllib.loads("\\n".join(f"{{name}} = {{value}}" for name, value in flags.items()))
 server = settings["model_providers"]["am"]
