@@ -113,7 +113,7 @@ nme = "y"
         ('[search]\nbackend = "url"\nbase_url = "http://x/{query}"\nkey_header = "a b"', "config.toml:4: search.key_header: must be the name of a header: letters, digits and -"),
         (GOOD + '[models.o]\nupstream = "u"\nsearch = true', 'config.toml:7: models.o.search: needs a server that searches: [search] with backend = "searxng" or another one'),
         (SEARCH + GOOD + '[models.o]\nupstream = "u"\nsearch = true\nweb_search = true', "config.toml:10: models.o.search: needs web_search = false: only one of the two can search"),
-        (SEARCH + '[upstreams.r]\nvia = "responses"\nbase_url = "http://x/v1"\n[models.o]\nupstream = "r"\nsearch = true', 'config.toml:9: models.o.search: means nothing here: over via = "responses" the model\'s own server searches'),
+        (SEARCH + '[upstreams.r]\nvia = "responses"\nbase_url = "http://x/v1"\n[models.o]\nupstream = "r"\nsearch = true', 'config.toml:9: models.o.search: is not possible over via = "responses", where only the model\'s own server searches: use via = "chat"'),
         (SEARCH + GOOD + '[models.o]\nupstream = "u"\nsearch = true\ngrammars = "ask_again"', "config.toml:11: models.o.grammars: needs search = false: a model is asked again for only one of the two"),
         ('[upstreams.r]\nvia = "responses"\nbase_url = "http://x/v1"\n[models.o]\nupstream = "r"\ngrammars = "ask_again"', 'config.toml:6: models.o.grammars: means nothing here: over via = "responses" answers are passed on as they come'),
         (GOOD + '[models.o]\nupstream = "u"\ncontext_window = 0', "config.toml:7: models.o.context_window: must be at least 1"),

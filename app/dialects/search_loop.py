@@ -144,7 +144,7 @@ class SearchLoop:
             case UsageReported():
                 self._usage = delta.usage
                 together = used_together(self._used, delta.usage)
-                return [UsageReported(together)] if together is not None else []
+                return [UsageReported(together, self._made)] if together is not None else []
             case Stopped():
                 self._stopped = delta
                 return []

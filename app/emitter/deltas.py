@@ -110,7 +110,7 @@ class UsageReported(msgspec.Struct, frozen=True):
 
     usage: Usage
     searches: int = 0
-    """How often the upstream searched the web itself."""
+    """How often the web was searched for it: by the upstream itself, or by this server."""
 
 
 class Stopped(msgspec.Struct, frozen=True):

@@ -73,7 +73,10 @@ def _searches_nowhere(
     if _table(sources.data.get("search")).get("backend", "none") == "none":
         yield sources.mistake(path, 'needs a server that searches: [search] with backend = "searxng" or another one')
     if any(_table(upstreams.get(each)).get("via") == "responses" for each in _upstreams_of(model)):
-        yield sources.mistake(path, 'means nothing here: over via = "responses" the model\'s own server searches')
+        message = (
+            'is not possible over via = "responses", where only the model\'s own server searches: use via = "chat"'
+        )
+        yield sources.mistake(path, message)
 
 
 def _instead_of(upstream: str, upstreams: Iterable[str]) -> str:

@@ -49,17 +49,29 @@ def test_it_searches_and_opens_a_page(codex: Codex) -> None:
 
 def test_its_hosted_search_is_run_here_for_a_model_with_that_setting(codex: Codex) -> None:
     """It offers `web_search` to every model, and shows its user each search."""
-    steps = [call_turn("web_search", '{"query": "cats"}'), text_turn("They [sleep](https://example.com/one).")]
-    with SearchServer() as server, ChatUpstream(*steps) as upstream:
-        settings = Settings(
-            search=Search(backend="searxng", base_url=server.url),
-            upstreams={"scripted": Upstream(via="chat", base_url=upstream.url, api_key=Secret("sk-scripted"))},
-            models={"coder": Model(upstream="scripted", context_window=64_000, search=True)},
-        )
-        with serving(settings) as url:
-            codex.set_up(url, "coder")
-            ran = codex.run("What do cats do?")
+    with (
+        Site({"/cats": page(b"<title>Cats</title><p>They sleep.", kind="text/html")}) as site,
+        SearchServer() as server,
+    ):
+        address = f"{site.url}/cats"
+        steps = [
+            call_turn("web_search", '{"query": "cats"}'),
+            call_turn("open_page", json.dumps({"url": address})),
+            call_turn("open_page", json.dumps({"url": address, "find": "sleep"})),
+            text_turn("They [sleep](https://example.com/one)."),
+        ]
+        with ChatUpstream(*steps) as upstream:
+            settings = Settings(
+                search=Search(backend="searxng", base_url=server.url),
+                server=Server(allow_private_urls=True),
+                upstreams={"scripted": Upstream(via="chat", base_url=upstream.url, api_key=Secret("sk-scripted"))},
+                models={"coder": Model(upstream="scripted", context_window=64_000, search=True)},
+            )
+            with serving(settings) as url:
+                codex.set_up(url, "coder")
+                ran = codex.run(f"Read {address}")
     assert (ran.code, ran.said, ran.errors) == (0, ["They [sleep](https://example.com/one)."], [])
-    assert [item["query"] for item in ran.items("web_search")] == ["cats"]
+    assert [item["action"]["type"] for item in ran.items("web_search")] == ["search", "open_page", "find_in_page"]
     assert [asked.fields["q"] for asked in server.asked] == ["cats"]
-    assert len(upstream.asks) == 2
+    assert site.paths == ["/cats"]
+    assert len(upstream.asks) == 4

@@ -99,6 +99,7 @@ def test_after_the_most_searches_the_model_is_told_and_asked_once_more(most: int
     ):
         answer = ask(url)
     assert types(answer) == ["web_search_call"] * most + ["web_search_call:failed"]
+    assert answer.json()["tool_usage"]["web_search"] == {"num_requests": most}
     assert warnings(answer) == [TOO_MANY]
     assert (len(server.asked), len(upstream.asks)) == (most, most + 2)
     assert outputs(upstream)[-1] == NO_MORE
