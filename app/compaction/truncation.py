@@ -6,7 +6,7 @@ stays begins with a message of the user: if it would not, the newest one before 
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ..protocol.request.create_response import CreateResponse
 from ..protocol.request.input_items import InputItem, MessageItem
@@ -63,10 +63,10 @@ def _newest(items: Sequence[InputItem], positions: Sequence[int], room: int) -> 
     kept, kept_positions, changed = [], [], []
     for index, (old, item) in enumerate(zip(items, history.items, strict=True)):
         if index < start and index != before[start] and not _always_stays(item):
-            changed.append(_changed(old, "removed"))
+            changed.append(_changed(old, positions[index], "removed"))
             continue
         if index in history.shortened:
-            changed.append(_changed(old, "shortened"))
+            changed.append(_changed(old, positions[index], "shortened"))
         kept.append(item)
         kept_positions.append(positions[index])
     return _Kept(kept, kept_positions, changed)
@@ -82,12 +82,12 @@ def _users_before(items: Sequence[InputItem]) -> list[int]:
     return found
 
 
-def _changed(item: InputItem, action: str) -> InputTransformation:
+def _changed(item: InputItem, position: int, action: Literal["removed", "shortened"]) -> InputTransformation:
     item_id = getattr(item, "id", None)
     return InputTransformation(
-        id=item_id if isinstance(item_id, str) else "",
+        id=item_id if isinstance(item_id, str) and item_id else f"input[{position}]",
         type=item.type,
-        action="shortened" if action == "shortened" else "removed",
+        action=action,
         reason="context_window",
     )
 

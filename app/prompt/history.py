@@ -85,6 +85,8 @@ class _Block:
     calls: set[PastCall] = field(default_factory=set)
     has_content: bool = False
     """Whether it holds a message or a call."""
+    reasoning: dict[str, None] = field(default_factory=dict)
+    """The paths of its reasoning."""
     answered: bool = False
     """Whether one of its calls has an output."""
 
@@ -128,6 +130,8 @@ class Conversation(NamedTuple):
     warnings: list[ClientWarning]
     removed: Sequence[InputTransformation] = ()
     """Items of the input that are not among the entries."""
+    unfollowed: Sequence[str] = ()
+    """The paths of reasoning that was left out because nothing follows it."""
 
 
 class History:
@@ -158,7 +162,9 @@ class History:
 
     def add_reasoning(self, piece: PastThought | ProviderState, path: str) -> None:
         """Reasoning or its state, which belongs to the messages and calls that follow."""
-        self._block(path).pieces.append(piece)
+        block = self._block(path)
+        block.pieces.append(piece)
+        block.reasoning[path] = None
 
     def add_state_of_calls(self, states: dict[str, dict[str, Any]]) -> None:
         """State that the upstream wants back with each of these calls."""
@@ -209,8 +215,12 @@ class History:
             else:
                 settled.append(entry)
         entries: list[Entry] = []
+        unfollowed: list[str] = []
         for entry in settled:
             match entry:
+                case _Block(has_content=False):
+                    unfollowed += entry.reasoning
+                    warnings += [_unfollowed(path) for path in entry.reasoning]
                 case _Block():
                     ended, changed = self._ended(entry)
                     entries += ended
@@ -221,7 +231,7 @@ class History:
                     entries.append(_as_user(entry))
                 case _:
                     entries.append(entry)
-        return Conversation(entries, warnings)
+        return Conversation(entries, warnings, unfollowed=unfollowed)
 
     def _block(self, path: str) -> _Block:
         last = self._entries[-1] if self._entries else None
@@ -244,9 +254,6 @@ class History:
 
     def _ended(self, block: _Block) -> tuple[list[Entry], list[ClientWarning]]:
         """The entries of this block."""
-        if not block.has_content:
-            details = f"{block.path} was left out: no message and no call follows this reasoning."
-            return [], [ClientWarning(block.path, "reasoning", details)]
         warnings: list[ClientWarning] = []
         missing: list[ClientWarning] = []
         pieces: list[Piece] = []
@@ -276,6 +283,11 @@ def arguments_as_object(arguments: str, path: str) -> tuple[str, ClientWarning |
     details = f"{path}.arguments were wrapped: servers refuse what is not a JSON object."
     wrapped = msgspec.json.encode({"arguments": arguments}).decode()
     return wrapped, ClientWarning(f"{path}.arguments", "arguments", details)
+
+
+def _unfollowed(path: str) -> ClientWarning:
+    details = f"{path} was left out: no message and no call follows this reasoning."
+    return ClientWarning(path, "reasoning", details)
 
 
 def _as_user(orphan: _Orphan) -> User:

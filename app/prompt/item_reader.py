@@ -46,6 +46,9 @@ UNSIGNED: Final = "this model's server takes back only reasoning that it signed 
 
 REFUSED: Final = "this model's server refused the reasoning in this conversation."
 
+Reason = Literal["model_mismatch", "turn_boundary"]
+TURN_ENDED: Final[Reason] = "turn_boundary"
+
 Opener = Callable[[str, str], OpenedState | None]
 """Opens the sealed state of a reasoning item, by its path in the request. None if it cannot be read."""
 
@@ -72,11 +75,11 @@ def to_conversation(
         warnings += reader.add_user((Text(request.input),) if request.input.strip() else (), "input")
     positions = request.positions or ()
     for index, item in enumerate(request.items):
+        path = f"input[{positions[index] if index < len(positions) else index}]"
         if index < earlier and isinstance(item, ReasoningItem):
-            reader.leave_out(item, "turn_boundary")
+            reader.leave_out(item, path, TURN_ENDED)
             continue
-        position = positions[index] if index < len(positions) else index
-        warnings += reader.read(item, f"input[{position}]")
+        warnings += reader.read(item, path)
     found = reader.conversation()
     if not found.entries and request.generate:
         raise refuse("invalid_value", "'input' has no content that can be sent to the model.", "input")
@@ -115,16 +118,25 @@ class _ItemReader:
         """How many of the next items are searches that the state before them holds."""
         self._head: list[str] = []
         """System messages that were merged into one."""
-        self._removed: list[InputTransformation] = []
+        self._reasoning: dict[str, ReasoningItem] = {}
+        """By their paths."""
+        self._removed: dict[str, Reason] = {}
+        """Why it is not sent, by the path of the reasoning."""
 
     def conversation(self) -> Conversation:
         found = self._history.conversation()
         head = [System("\n\n".join(self._head))] if self._head else []
-        return Conversation([*head, *found.entries], found.warnings, self._removed)
+        reasons = {**self._removed, **dict.fromkeys(found.unfollowed, TURN_ENDED)}
+        removed = [
+            InputTransformation(id=item.id or path, reason=reasons[path])
+            for path, item in self._reasoning.items()
+            if path in reasons
+        ]
+        return Conversation([*head, *found.entries], found.warnings, removed)
 
-    def leave_out(self, item: ReasoningItem, reason: Literal["model_mismatch", "turn_boundary"]) -> None:
+    def leave_out(self, item: ReasoningItem, path: str, reason: Reason) -> None:
         """Notes that this item is not sent."""
-        self._removed.append(InputTransformation(id=item.id or "", reason=reason))
+        self._reasoning[path], self._removed[path] = item, reason
 
     def read(self, item: InputItem, path: str) -> list[ClientWarning]:  # noqa: PLR0911 — one for each kind of item
         match item:
@@ -212,11 +224,12 @@ class _ItemReader:
     def _read_reasoning(self, item: ReasoningItem, path: str) -> list[ClientWarning]:
         shown = "\n\n".join([thought.text for thought in (item.content or item.summary or []) if thought.text.strip()])
         sealed, sealed_path = item.encrypted_content, f"{path}.encrypted_content"
+        self._reasoning[path] = item
         opened = self._open_state(sealed, sealed_path) if sealed and self._open_state else None
         if opened is not None and opened.own:
             self._give_back(opened, opened.text or shown, path)
         elif self._signed_reasoning and (shown or sealed):
-            self.leave_out(item, "model_mismatch")
+            self.leave_out(item, path, "model_mismatch")
             return [ClientWarning(path, "reasoning", f"{path} was left out: {self._why_left_out}")]
         elif text := (opened.text if opened else "") or shown:
             self._history.add_reasoning(PastThought(text, continued=False), path)
@@ -224,7 +237,7 @@ class _ItemReader:
                 details = f"{sealed_path} was ignored: {UNREADABLE} Its text is sent instead."
                 return [ClientWarning(sealed_path, "reasoning", details)]
         elif sealed and (opened is None or opened.fields):
-            self.leave_out(item, "model_mismatch")
+            self.leave_out(item, path, "model_mismatch")
             return [ClientWarning(path, "reasoning", f"{path} was left out: {UNREADABLE}")]
         return []
 

@@ -71,12 +71,13 @@ class InputTransformation(msgspec.Struct, frozen=True, kw_only=True):
     """An item of the input that the model was not sent, or not whole."""
 
     id: str
+    """The item's id; if it has none, its path in the request."""
     type: str = "reasoning"
     """The type of the item."""
     action: Literal["removed", "shortened"] = "removed"
     reason: Literal["model_mismatch", "turn_boundary", "context_window"]
-    """Another server or model wrote it; it belongs to an earlier turn (`reasoning.context: current_turn`); or the
-    conversation is too long for the model (`truncation: auto`)."""
+    """Another server or model wrote it; it belongs to an earlier turn (`reasoning.context: current_turn`), or its turn
+    ended with it; or the conversation is too long for the model (`truncation: auto`)."""
 
 
 class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):

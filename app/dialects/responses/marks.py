@@ -63,6 +63,11 @@ class Marks:
         """The id, marked."""
         return marked(upstream_id) if self._marks else upstream_id
 
+    def removed(self, said: Any) -> Any:
+        """What the upstream says of an item of the input, with the id that the client has."""
+        item_id = said.get("id") if isinstance(said, dict) else None
+        return {**said, "id": self.id(item_id)} if isinstance(item_id, str) and "_" in item_id else said
+
     def event(self, event: Json) -> None:
         """Marks an event about an item, in place."""
         if isinstance(event.get("item_id"), str):

@@ -19,6 +19,7 @@ from ...parsing.unsupported import PREWARM_WARNING
 from ...prompt.effort import known_effort
 from ...prompt.item_reader import REFUSED, UNREADABLE
 from ...protocol.request.create_response import CreateResponse
+from ...protocol.request.plain_messages import role_of
 from ...protocol.request.summaries import SUMMARY_TYPES
 from ...protocol.response import InputTransformation
 from ...protocol.seals import ENVELOPES
@@ -42,6 +43,8 @@ _PARTS: Final = ("content", "output")
 """Keys of an input item that may hold parts."""
 _MEDIA: Final = frozenset({"computer_screenshot", "input_audio", "input_file", "input_image", "input_video"})
 _PICTURE: Final = "image_generation_call"
+CURRENT_TURN: Final = "current_turn"
+"""A value of `reasoning.context`."""
 _URLS: Final = ("image_url", "file_url")
 
 
@@ -81,35 +84,75 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
             warnings += [warning for warning in request.warnings if warning.feature == _MANAGED]
         if body.get("truncation") == "auto":
             del body["truncation"]
-    removed: list[InputTransformation] = []
-    items, table = body["input"], None
-    positions: list[int] = []
-    if isinstance(items, list):
-        positions = request.positions or list(range(len(items)))
-        for url, param in _urls(items, positions):
-            if not is_data_uri(url):
-                check_url(url, param, allow_private=options.server.allow_private_urls)
-        tag = tag_of(options.origin)
-        read = [_taken(item, f"input[{index}]", tag, options) for item, index in zip(items, positions, strict=True)]
-        warnings += [warning for _, warning in read if warning is not None]
-        lost = [item for item, (kept, warning) in zip(items, read, strict=True) if kept is None and warning is not None]
-        removed = [
-            InputTransformation(id=str(item.get("id") or ""), reason="model_mismatch")
-            for item in lost
-            if item.get("type") == "reasoning"
-        ]
-        positions = [index for index, (item, _) in zip(positions, read, strict=True) if item is not None]
-        items = [item for item, _ in read if item is not None]
-        body["input"] = [_restored(item) for item in items] if options.ids == "am" else items
+    taken, table = _TakenItems([], [], [], []), None
+    if isinstance(body["input"], list):
+        taken = _taken_items(body, request.positions or range(len(body["input"])), options)
+        body["input"] = taken.items
+    warnings += taken.warnings
     if options.ids == "am":
         body |= _comparison(body.get("prompt_cache_options"))
-    if options.functions_only and (changed := bridged(body, request, positions, options)) is not None:
+    if options.functions_only and (changed := bridged(body, request, taken.positions, options)) is not None:
         body, table = changed.body, changed.table
         warnings += changed.warnings
+    if options.functions_only and (body.get("reasoning") or {}).get("context") == CURRENT_TURN:
+        body["reasoning"] = {name: value for name, value in body["reasoning"].items() if name != "context"}
     reasoning, changes = _with_known_effort(body.get("reasoning"), options)
     body |= reasoning
     warnings += changes
-    return RelayedBody(body, warnings, table, [*request.removed, *removed])
+    return RelayedBody(body, warnings, table, [*request.removed, *taken.removed])
+
+
+class _TakenItems(NamedTuple):
+    """The items that the upstream takes, and what was left out."""
+
+    items: list[Json]
+    positions: list[int]
+    warnings: list[ClientWarning]
+    removed: list[InputTransformation]
+
+
+def _taken_items(body: Json, positions: Sequence[int], options: RelayOptions) -> _TakenItems:
+    items = body["input"]
+    for url, param in _urls(items, positions):
+        if not is_data_uri(url):
+            check_url(url, param, allow_private=options.server.allow_private_urls)
+    tag = tag_of(options.origin)
+    earlier = _earlier_turns(body, items) if options.functions_only else 0
+    read = [
+        (None, None) if _is_reasoning(item) and place < earlier else _taken(item, f"input[{index}]", tag, options)
+        for place, (item, index) in enumerate(zip(items, positions, strict=True))
+    ]
+    removed = [
+        InputTransformation(
+            id=str(item.get("id") or f"input[{index}]"),
+            reason="turn_boundary" if place < earlier else "model_mismatch",
+        )
+        for place, (index, item, (kept, warning)) in enumerate(zip(positions, items, read, strict=True))
+        if kept is None and _is_reasoning(item) and (warning is not None or place < earlier)
+    ]
+    kept_items = [item for item, _ in read if item is not None]
+    return _TakenItems(
+        [_restored(item) for item in kept_items] if options.ids == "am" else kept_items,
+        [index for index, (item, _) in zip(positions, read, strict=True) if item is not None],
+        [warning for _, warning in read if warning is not None],
+        removed,
+    )
+
+
+def _is_reasoning(item: Json) -> bool:
+    return item.get("type") == "reasoning"
+
+
+def _earlier_turns(body: Json, items: list[Json]) -> int:
+    """How many items belong to earlier turns, of which the client wants no reasoning to be sent."""
+    if (body.get("reasoning") or {}).get("context") != CURRENT_TURN:
+        return 0
+    begins = (index for index in range(len(items) - 1, -1, -1) if _begins_turn(items[index]))
+    return next(begins, 0)
+
+
+def _begins_turn(item: Json) -> bool:
+    return item.get("type") == "agent_message" or role_of(item) == "user"
 
 
 def gives_state(body: Json) -> bool:
@@ -203,7 +246,7 @@ def _comparison(options: Any) -> Json:
     return {"prompt_cache_options": {**options, _COMPARED: original(wanted)}} if isinstance(wanted, str) else {}
 
 
-def _urls(items: list[Json], positions: list[int]) -> Iterator[tuple[str, str]]:
+def _urls(items: list[Json], positions: Sequence[int]) -> Iterator[tuple[str, str]]:
     """Each URL in these items, and its path in the request."""
     for position, item in zip(positions, items, strict=True):
         for key in _PARTS:

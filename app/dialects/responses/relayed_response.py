@@ -82,9 +82,10 @@ class RelayedResponse:
         sent = {**self._supplied, **response, "model": self._model, "id": self._id_of(response), "output": output}
         if self._previous is not None:  # the upstream got the whole conversation without this field
             sent["previous_response_id"] = self._previous
-        if self._removed:
-            others = response.get(REMOVED)
-            sent[REMOVED] = [*self._removed, *(others if isinstance(others, list) else ())]
+        others = response.get(REMOVED)
+        if self._removed or isinstance(others, list):
+            theirs = map(self._marks.removed, others) if isinstance(others, list) else ()
+            sent[REMOVED] = [*self._removed, *theirs]
         before = self.sent.get("created_at") or self._identity.created_at
         sent["created_at"] = whole_seconds(sent.get("created_at"), before)
         self.sent = sent | self._echoed | self._fixed

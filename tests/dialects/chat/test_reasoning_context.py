@@ -68,6 +68,34 @@ def test_reasoning_that_nobody_here_can_read_is_named_in_the_response() -> None:
     assert "input_transformations" not in response_to(input="Hi")
 
 
+def unnamed(text: str) -> Json:
+    """Reasoning without an id."""
+    return {key: value for key, value in thought(text).items() if key != "id"}
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([user("a"), unnamed("b"), user("c")], [("input[1]", "turn_boundary")]),
+        (
+            [user("a"), thought("b"), unnamed("c"), user("d"), unnamed("e")],
+            [("rs_1", "turn_boundary"), ("input[2]", "turn_boundary"), ("input[4]", "turn_boundary")],
+        ),
+        (
+            [user("a"), unnamed("b"), {"type": "reasoning", "summary": [], "encrypted_content": "gAAA"}],
+            [("input[1]", "turn_boundary"), ("input[2]", "model_mismatch")],
+        ),
+    ],
+)
+def test_reasoning_without_an_id_or_without_what_follows_is_named_by_its_place(
+    items: list[Json], expected: Any
+) -> None:
+    """In the order of the input, each once, and with a warning for each."""
+    removed = response_to(input=items)["input_transformations"]
+    assert [(each["id"], each["reason"]) for each in removed] == expected
+    assert len(ask(input=items).warnings) == len(expected)
+
+
 SCHEMA: Final = {"type": "json_schema", "name": "n", "schema": {"type": "object"}}
 
 

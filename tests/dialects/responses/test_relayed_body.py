@@ -1,6 +1,6 @@
 """What a server that speaks Responses itself is asked: the client's own body, but for the model's name."""
 
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -9,7 +9,7 @@ from app.options import ServerOptions
 from app.prompt.item_reader import UNREADABLE
 from app.protocol.problems import ProblemError
 from tests.support.emitters import ReadableSealer
-from tests.support.relay_turns import HELLO, client_events, new_turn
+from tests.support.relay_turns import HELLO, Json, client_events, new_turn
 from tests.support.servers.responses import answer, reasoning
 from tests.support.warning_sentences import sentences
 
@@ -94,10 +94,49 @@ def test_what_another_server_sealed_is_left_out_with_a_warning(sealer: ReadableS
     theirs = {"id": "rs_0", "type": "reasoning", "action": "removed", "reason": "prefix_mismatch"}
     events = client_events(turn, answer(HELLO, input_transformations=[theirs]))
     ours_removed = {"id": sealed["id"], "type": "reasoning", "action": "removed", "reason": "model_mismatch"}
-    assert events[-1]["response"]["input_transformations"] == [ours_removed, theirs]
+    named = {**theirs, "id": "rs_AM-0"}  # as the client has it
+    assert events[-1]["response"]["input_transformations"] == [ours_removed, named]
     back = new_turn(body={"input": [sealed]}, origin="responses https://one.test/v1", sealer=sealer)
     assert back.ask["input"] == [reasoning("rs_1", "hm").done]
     assert sentences(back.warnings) == []
+
+
+@pytest.mark.parametrize(("ids", "item_id"), [("am", "rs_AM-0"), ("keep", "rs_0")])
+def test_what_the_server_itself_left_out_is_named_by_the_ids_of_the_client(ids: str, item_id: str) -> None:
+    theirs = {"id": "rs_0", "type": "reasoning", "action": "removed", "reason": "prefix_mismatch"}
+    odd: list[Any] = [{**theirs, "id": "input[1]"}, {"id": None}, "x"]
+    for said in ([theirs, *odd], None, "x"):
+        (*_, last) = client_events(new_turn(ids=ids), answer(HELLO, input_transformations=said))
+        expected = [{**theirs, "id": item_id}, *odd] if isinstance(said, list) else said
+        assert last["response"]["input_transformations"] == expected
+
+
+AGENT: Final = {"type": "agent_message", "author": "/root", "content": "Go on."}
+
+
+@pytest.mark.parametrize("begins", [{"role": "user", "content": "And?"}, AGENT], ids=["user", "agent"])
+def test_a_server_of_functions_gets_the_reasoning_of_the_turns_that_the_client_wants(begins: Json) -> None:
+    """It ignores the setting: the reasoning of earlier turns is left out for it."""
+    old, new = ({"type": "reasoning", "id": f"rs_{name}", "summary": []} for name in ("old", "new"))
+    said = {"role": "assistant", "content": "Hello."}
+    items = [{"role": "user", "content": "Hi"}, old, said, begins, new, said]
+    for context, left in (("current_turn", ["rs_new"]), ("all_turns", ["rs_old", "rs_new"])):
+        body = {"input": items, "reasoning": {"context": context, "effort": "low"}}
+        turn = new_turn(body=body, functions_only=True)
+        assert [item["id"] for item in turn.ask["input"] if item.get("type") == "reasoning"] == left
+        assert ("context" in turn.ask["reasoning"], turn.ask["reasoning"]["effort"]) == (context == "all_turns", "low")
+        (*_, last) = client_events(turn, answer(HELLO))
+        gone = [(each["id"], each["reason"]) for each in last["response"].get("input_transformations", [])]
+        assert gone == ([("rs_old", "turn_boundary")] if len(left) == 1 else [])
+        assert sentences(turn.warnings) == []
+        assert new_turn(body=body).ask["reasoning"]["context"] == context
+
+
+def test_reasoning_without_an_id_is_named_by_its_place() -> None:
+    gone = {"type": "reasoning", "summary": [], "encrypted_content": "AM2.of-a-key-that-is-gone"}
+    turn = new_turn(body={"input": [{"role": "user", "content": "Hi"}, gone]})
+    (*_, last) = client_events(turn, answer(HELLO))
+    assert [each["id"] for each in last["response"]["input_transformations"]] == ["input[1]"]
 
 
 def test_a_plain_string_stays_one() -> None:
