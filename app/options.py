@@ -32,7 +32,7 @@ Format: TypeAlias = Literal["json_schema", "json_object"]
 """A format that a server may hold an answer to."""
 
 
-Grammars: TypeAlias = Literal["check", "ask_again"]
+Grammars: TypeAlias = Literal["check", "ask_again", "enforce"]
 """What is done about calls of custom tools that do not match the grammar of their tool."""
 
 
@@ -121,7 +121,8 @@ class ModelOptions(Table):
     """True: this server searches the web for the model if the client offers `web_search`: see [search](search.md)."""
     grammars: Grammars = "check"
     """Calls of custom tools that do not match the grammar of their tool. check: they are passed on with a warning;
-    ask_again: the model is asked once more before the client sees them: see [grammars](grammars.md)."""
+    ask_again: the model is asked once more before the client sees them; enforce: the model's server (llama.cpp, vLLM)
+    enforces simple regular expressions, and other calls are checked: see [grammars](grammars.md)."""
     cache_control: Literal["off", "auto"] | None = None
     """auto: marks the part of a prompt to cache (tools, system message, and the conversation so far), for Claude at any
     provider; off: no marks. By default auto for Claude with `via = "messages"`, and over litellm at Anthropic, Bedrock

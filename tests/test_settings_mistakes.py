@@ -116,6 +116,8 @@ nme = "y"
         (SEARCH + '[upstreams.r]\nvia = "responses"\nbase_url = "http://x/v1"\n[models.o]\nupstream = "r"\nsearch = true', 'config.toml:9: models.o.search: is not possible over via = "responses", where only the model\'s own server searches: use via = "chat"'),
         (SEARCH + GOOD + '[models.o]\nupstream = "u"\nsearch = true\ngrammars = "ask_again"', "config.toml:11: models.o.grammars: needs search = false: a model is asked again for only one of the two"),
         ('[upstreams.r]\nvia = "responses"\nbase_url = "http://x/v1"\n[models.o]\nupstream = "r"\ngrammars = "ask_again"', 'config.toml:6: models.o.grammars: means nothing here: over via = "responses" answers are passed on as they come'),
+        (GOOD + '[models.o]\nupstream = "u"\ngrammars = "enforce"', 'config.toml:7: models.o.grammars: needs an upstream with via = "chat" and provider = "llama_cpp" or "vllm"'),
+        ('[upstreams.r]\nvia = "responses"\nprovider = "vllm"\nbase_url = "http://x/v1"\n[models.o]\nupstream = "r"\ngrammars = "enforce"', 'config.toml:7: models.o.grammars: needs an upstream with via = "chat" and provider = "llama_cpp" or "vllm"'),
         (GOOD + '[models.o]\nupstream = "u"\ncontext_window = 0', "config.toml:7: models.o.context_window: must be at least 1"),
     ],
 )  # fmt: skip

@@ -15,6 +15,7 @@ from ..protocol.request.tools import NamedTool, Tool
 from ..protocol.warnings import ClientWarning
 from .base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
 from .choice import ANY, Choice, permits, read_choice
+from .enforced_pattern import enforced_pattern
 from .input_checks import CallInput, InputChecks
 from .namespace_members import Member, members
 from .naming import DEFAULT_NAMESPACE, Names, ToolName
@@ -131,6 +132,12 @@ class BridgeTable:
     def has_form(self, name: str) -> bool:
         """Whether the inputs of this tool must have a certain form."""
         return self._bridged(name).check is not None
+
+    def pattern_of(self, name: str) -> str | None:
+        """The pattern by which a server can enforce the input of this tool, if there is one."""
+        bridged = self._bridged(name)
+        form = None if bridged.definition is None else bridged.bridge.input_form(bridged.definition)
+        return enforced_pattern(form.definition) if form is not None and form.syntax == "regex" else None
 
     def input_of(self, name: str, arguments: str) -> CallInput | None:
         """The input in the arguments of a call, if it must have a certain form."""

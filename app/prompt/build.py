@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
+from msgspec.structs import replace
+
 from ..bridges.base import FunctionSpec
 from ..bridges.choice import Choice
 from ..bridges.table import BridgeTable
@@ -53,6 +55,8 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
     offered, choice = table.offer(rules.named_tool_choice)
     functions, lost = limits.tools(offered, demanded=choice.mode == "required")
     warnings += lost
+    if rules.model.grammars == "enforce":
+        functions = [_enforced(spec, table.pattern_of(spec.name), rules) for spec in functions]
     web_search, lost = hosted_search(
         (tool for tool in table.hosted if tool.type.startswith(WEB_SEARCH)), request.max_tool_calls
     )
@@ -98,6 +102,15 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
         web_search=web_search,
     )
     return BuiltPrompt(prompt, table, warnings, conversation.removed, search)
+
+
+def _enforced(spec: FunctionSpec, pattern: str | None, rules: PromptRules) -> FunctionSpec:
+    """The function with a pattern for the one string that it takes. vLLM enforces it only of a strict function."""
+    if pattern is None or spec.parameters is None:
+        return spec
+    strings = {name: {**schema, "pattern": pattern} for name, schema in spec.parameters["properties"].items()}
+    strict = spec.strict if rules.can.strict_tools is False else True
+    return replace(spec, parameters={**spec.parameters, "properties": strings}, strict=strict)
 
 
 def _table(request: CreateResponse, rules: PromptRules) -> BridgeTable:

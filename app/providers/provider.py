@@ -1,7 +1,6 @@
 """The properties of a provider: its server if it is asked directly, and how litellm translates requests for it.
 
-A provider's file contains what is different from the defaults here: a server that accepts chat completions as OpenAI
-specified them, and a translation in litellm that loses nothing.
+A provider's file contains what differs from a server of OpenAI's chat completions, and from a lossless translation.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -226,8 +225,9 @@ class Provider:
     named_tool_choice: NamedToolChoice = "name"
     """How it is asked for a call of one tool: by its name, or by offering that tool alone with `required`."""
     compat: ChatCompat = _USUAL
-    """What is different in its chat completions. With `reasoning_field="none"` it refuses such a field, and litellm is
-    given none either."""
+    """What is different in its chat completions. With `reasoning_field="none"`, litellm gets no such field either."""
+    enforces_patterns: bool = False
+    """It enforces a `pattern` in the parameters of a function while the model writes."""
     takes_image_urls: bool = True
     """Its server fetches images by URL."""
     error_words: ErrorWords = _NO_WORDS

@@ -18,5 +18,6 @@ PROVIDERS: Final = (
         responses=ResponsesApi(functions_only=True, hosted_tools=()),
         key_header="authorization",
         compat=ChatCompat(reasoning_field="reasoning"),
+        enforces_patterns=True,
     ),
 )

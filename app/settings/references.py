@@ -5,11 +5,13 @@ from itertools import islice
 from typing import Any, Final
 
 from ..options import Table
+from ..providers.lookup import BY_NAME, provider_of
 from .configuration import Model
 from .mistakes import Mistake, Path, did_you_mean
 from .sources import Sources
 from .upstream import Upstream
 
+_ENFORCING: Final = sorted(name for name, provider in BY_NAME.items() if provider.enforces_patterns)
 _MOST: Final = 8
 """Names of upstreams that a mistake lists."""
 
@@ -34,7 +36,7 @@ def mistakes_between_tables(sources: Sources) -> Iterable[Mistake]:
         elif "*" in name and name != "*":
             yield sources.mistake(path, 'is no pattern: only "*" alone stands for other names')
         yield from _searches_nowhere(sources, name, _table(model), upstreams)
-        yield from _never_asks_again(sources, name, _table(model), upstreams)
+        yield from _grammars_in_vain(sources, name, _table(model), upstreams)
     if upstreams and not models:
         path = ("upstreams",)
         message = 'no model leads here: add [models."*"] or [models.<name>] with upstream = …'
@@ -42,17 +44,25 @@ def mistakes_between_tables(sources: Sources) -> Iterable[Mistake]:
     yield from _duplicate_keys(sources)
 
 
-def _never_asks_again(
+def _grammars_in_vain(
     sources: Sources, name: str, model: dict[str, Any], upstreams: dict[str, Any]
 ) -> Iterable[Mistake]:
-    """Mistakes in a model's `grammars`, where its model cannot be asked again."""
+    """Mistakes in a model's `grammars`: its model cannot be asked again, or its server is not known to enforce any."""
     path: Path = ("models", name, "grammars")
-    if model.get("grammars") != "ask_again":
-        return
-    if model.get("search") is True:
-        yield sources.mistake(path, "needs search = false: a model is asked again for only one of the two")
-    if any(_table(upstreams.get(each)).get("via") == "responses" for each in _upstreams_of(model)):
-        yield sources.mistake(path, 'means nothing here: over via = "responses" answers are passed on as they come')
+    tables = [_table(upstreams.get(each)) for each in _upstreams_of(model)]
+    if model.get("grammars") == "ask_again":
+        if model.get("search") is True:
+            yield sources.mistake(path, "needs search = false: a model is asked again for only one of the two")
+        if any(table.get("via") == "responses" for table in tables):
+            yield sources.mistake(path, 'means nothing here: over via = "responses" answers are passed on as they come')
+    if model.get("grammars") == "enforce" and not all(map(_enforces, tables)):
+        known = " or ".join(f'"{each}"' for each in _ENFORCING)
+        yield sources.mistake(path, f'needs an upstream with via = "chat" and provider = {known}')
+
+
+def _enforces(upstream: dict[str, Any]) -> bool:
+    provider = upstream.get("provider")
+    return upstream.get("via") == "chat" and isinstance(provider, str) and provider_of(provider).enforces_patterns
 
 
 def _upstreams_of(model: dict[str, Any]) -> list[str]:
