@@ -1,4 +1,4 @@
-"""The Codex CLI stops and steers a running answer over a websocket, as its `app-server` lets an editor do."""
+"""The Codex CLI stops and steers a running answer as its `app-server` lets an editor do."""
 
 import asyncio
 import json
@@ -91,16 +91,20 @@ def user(text: str) -> list[Json]:
     return [{"type": "text", "text": text}]
 
 
-@pytest.mark.parametrize("lite", [False, True], ids=["plain", "Responses Lite"])
-async def test_codex_interrupts_and_steers(codex: Codex, caplog: pytest.LogCaptureFixture, *, lite: bool) -> None:
-    """Plain, it closes the socket to stop an answer. With Responses Lite it sends `response.interrupt` to steer one."""
+@pytest.mark.parametrize(
+    ("websocket", "lite"), [(False, False), (True, False), (True, True)], ids=["HTTP", "websocket", "Responses Lite"]
+)
+async def test_codex_interrupts_and_steers(
+    codex: Codex, caplog: pytest.LogCaptureFixture, *, websocket: bool, lite: bool
+) -> None:
+    """It drops the request or closes the socket to stop an answer. With Responses Lite it interrupts to steer one."""
     with caplog.at_level(logging.INFO, "am_proxy.turn"), ChatUpstream(script) as upstream:
         settings = Settings(
             upstreams={"scripted": Upstream(via="chat", base_url=upstream.url)},
             models={"coder": Model(upstream="scripted", context_window=64_000, use_responses_lite=lite)},
         )
         with serving(settings) as url:
-            codex.set_up(url, "coder", provider="supports_websockets = true")
+            codex.set_up(url, "coder", provider="supports_websockets = true" if websocket else "")
             async with editing(codex) as (editor, thread):
                 turn = await editor.call("turn/start", threadId=thread, input=user("a long answer"))
                 await editor.until("item/agentMessage/delta")
@@ -109,7 +113,7 @@ async def test_codex_interrupts_and_steers(codex: Codex, caplog: pytest.LogCaptu
                 assert await asyncio.to_thread(upstream.asks[-1].wait_gone)
                 await editor.call("turn/start", threadId=thread, input=user("short"))
                 assert (await editor.until("turn/completed"))["turn"]["status"] == "completed"
-                if lite:
+                if lite or not websocket:
                     turn = await editor.call("turn/start", threadId=thread, input=user("a long answer again"))
                     await editor.until("item/agentMessage/delta")
                     expected = turn["turn"]["id"]
@@ -117,7 +121,7 @@ async def test_codex_interrupts_and_steers(codex: Codex, caplog: pytest.LogCaptu
                     assert (await editor.until("turn/completed"))["turn"]["status"] == "completed"
                     assert "be brief" in json.dumps(upstream.asks[-1].body["messages"][-1])
     lines = [record.__dict__["fields"] for record in caplog.records if record.name == "am_proxy.turn"]
-    assert {line["websocket"] for line in lines} == {True}
+    assert {line.get("websocket", False) for line in lines} == {websocket}
     ends = [(line["finish"], line.get("reason")) for line in lines]
     assert ("disconnected", None) in ends
     assert (("incomplete", "interrupted") in ends) is lite

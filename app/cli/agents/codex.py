@@ -1,9 +1,9 @@
 """The Codex CLI. It is set up by `-c` flags, which override its configuration for one run, or by a profile.
 
-Of the ways to tell Codex which models there are, only a catalogue in a file makes its menu show these and no others:
-an `auth` command makes it fetch the catalogue, but its menu then lists OpenAI's models too, and 0.169 does not ask the
-address in `model_catalog_url`. Versions that do not know catalogues yet ignore the flag. Those that do not know
-profile files would ignore `am.config.toml` and ask OpenAI.
+Of the ways to tell Codex which models there are, only a catalogue in a file makes the menu of most versions show these
+and no others: an `auth` command makes it fetch the catalogue, but its menu then lists OpenAI's models too, and the
+address in `model_catalog_url` is known since 0.169, and asked only with a key. Versions that do not know catalogues yet
+ignore the flag. Those that do not know profile files would ignore `am.config.toml` and ask OpenAI.
 """
 
 import json
