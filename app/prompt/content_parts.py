@@ -125,7 +125,12 @@ def _in_place_of_unknown(part: UnknownPart, path: str) -> tuple[Text, ClientWarn
     if part.type != "input_video":
         message = f"'{path}.type' is '{part.type[:64]}', which this server cannot send to the model."
         raise refuse("invalid_value", message, f"{path}.type")
-    return Text(NO_VIDEO), ClientWarning(path, part.type, f"{path} was left out: this server sends no videos.")
+    return without_video(path)
+
+
+def without_video(path: str) -> tuple[Text, ClientWarning]:
+    """What the model reads in place of a video."""
+    return Text(NO_VIDEO), ClientWarning(path, "input_video", f"{path} was left out: this server sends no videos.")
 
 
 def text_only(content: Content, path: str, holder: str) -> tuple[Text | RefusalText, ...]:

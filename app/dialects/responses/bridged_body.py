@@ -30,7 +30,6 @@ from ...bridges.schema import encrypts
 from ...bridges.table import BridgeTable
 from ...json_text import is_json_object
 from ...parsing.items import parse_item
-from ...prompt.content_parts import decrypted
 from ...prompt.effort import last_effort
 from ...prompt.history import EMPTY_OUTPUT, arguments_as_object
 from ...prompt.item_reader import empty, encrypted_arguments, title_of
@@ -44,7 +43,7 @@ from ...protocol.request.input_items import (
     InputItem,
     UnknownItem,
 )
-from ...protocol.request.input_parts import Content, EncryptedPart, InputPart, TextPart
+from ...protocol.request.input_parts import Content
 from ...protocol.request.plain_messages import assistant_message, user_message
 from ...protocol.request.summaries import SERVER_ITEMS, ServerItem
 from ...protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
@@ -205,8 +204,8 @@ def _sent(  # noqa: PLR0911 — one for each kind of item
         case ToolItem():
             return _call_or_output(raw, item, path, table)
         case AgentMessageItem():
-            parts, warning = _parts(item, path)
-            return (user_message(parts), warning) if parts else (None, warning or empty(path))
+            parts = [part for part in _as_posted(item.content) if str(part.get("text", "-")).strip()]
+            return (user_message([_text(title_of(item)), *parts]), None) if parts else (None, empty(path))
         case AdditionalToolsItem() | ConfigurationUpdateItem():
             return None, None  # their tools are among the functions, and the last effort is in `reasoning`
         case ComputerOutputItem() if _is_foreign(item.type, options):
@@ -227,23 +226,6 @@ def _as_message(told: ToldItem) -> Sent:
         return assistant_message([{"type": "output_text", "text": told.text, "annotations": []}]), told.warning
     image = [{"type": "input_image", "image_url": told.image.url, "detail": "auto"}] if told.image else []
     return user_message([_text(told.text), *image]), told.warning
-
-
-def _parts(item: AgentMessageItem, path: str) -> tuple[list[Json], ClientWarning | None]:
-    """The parts of another agent's message, with a line that says whose it is. None if all are empty."""
-    content = [TextPart(type="input_text", text=item.content)] if isinstance(item.content, str) else item.content
-    read = [_part(part, f"{path}.content[{index}]") for index, part in enumerate(content)]
-    parts = [part for part, _ in read if str(part.get("text", "-")).strip()]
-    warning = next((warning for _, warning in read if warning is not None), None)
-    return [_text(title_of(item)), *parts] if parts else [], warning
-
-
-def _part(part: InputPart, path: str) -> tuple[Json, ClientWarning | None]:
-    """The part as it is sent; what only its sender's server can read is an empty text."""
-    if not isinstance(part, EncryptedPart):
-        return part.model_dump(exclude_unset=True, exclude_none=True), None
-    text, warning = decrypted(part, path)
-    return _text(text.text), warning
 
 
 def _text(text: str) -> Json:

@@ -13,6 +13,7 @@ this server summarized is sent as plain text.
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
+from ...bridges.ciphertext import is_ciphertext
 from ...bridges.table import BridgeTable
 from ...fetching.url_policy import check_url, is_data_uri
 from ...parsing.unsupported import PREWARM_WARNING
@@ -27,6 +28,7 @@ from ...protocol.warnings import ClientWarning
 from ...providers.capabilities import Capabilities
 from ..body_length import tokens_in
 from .bridged_body import bridged
+from .known_parts import with_known_parts
 from .marks import original, original_seal, tag_of
 from .relay_options import RelayOptions
 
@@ -116,8 +118,11 @@ def _taken_items(body: Json, positions: Sequence[int], options: RelayOptions) ->
     for url, param in _urls(items, positions):
         if not is_data_uri(url):
             check_url(url, param, allow_private=options.server.allow_private_urls)
-    tag = tag_of(options.origin)
-    earlier = _earlier_turns(body, items) if options.functions_only else 0
+    tag, earlier = tag_of(options.origin), 0
+    warnings: list[ClientWarning] = []
+    if options.functions_only:
+        items, positions, warnings = with_known_parts(items, positions)
+        earlier = _earlier_turns(body, items)
     read = [
         (None, None) if _is_reasoning(item) and place < earlier else _taken(item, f"input[{index}]", tag, options)
         for place, (item, index) in enumerate(zip(items, positions, strict=True))
@@ -134,7 +139,7 @@ def _taken_items(body: Json, positions: Sequence[int], options: RelayOptions) ->
     return _TakenItems(
         [_restored(item) for item in kept_items] if options.ids == "am" else kept_items,
         [index for index, (item, _) in zip(positions, read, strict=True) if item is not None],
-        [warning for _, warning in read if warning is not None],
+        [*warnings, *(warning for _, warning in read if warning is not None)],
         removed,
     )
 
@@ -220,8 +225,9 @@ def _readable(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[
         return item, None
     sealer = options.sealer
     opens = sealer is not None and sealer.open("reasoning", sealed, f"{param}.encrypted_content") is not None
+    unread = options.functions_only and is_ciphertext(sealed)  # such a server may take it for words
     # where ids are kept, what does not open here may come from an AM Proxy upstream
-    foreign = sealed.startswith(ENVELOPES) and not opens and options.ids == "am"
+    foreign = (sealed.startswith(ENVELOPES) or unread) and not opens and options.ids == "am"
     restored = None if opens or foreign else original_seal(sealed, tag)
     if restored is not None:
         return {**item, "encrypted_content": restored}, None
