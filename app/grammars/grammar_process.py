@@ -7,8 +7,11 @@ needs too many steps. A grammar that exhausts the stack or the memory ends this 
 
 import json
 import os
+import resource
+import signal
 import sys
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Final
 
 from llguidance import LLMatcher, LLParserLimits, LLTokenizer
@@ -17,6 +20,8 @@ READY: Final = "ready"
 """The first line of the output."""
 _MEMORY: Final = 1024 * 1024 * 1024
 _NICENESS: Final = 10
+_SECONDS: Final = 30
+"""After which the alarm ends the process, if its server has been killed and cannot."""
 _LONGEST_REASON: Final = 200
 _LIMITS: Final = LLParserLimits(max_items_in_row=20_000, verbose_errors=False)
 _BYTES: Final = LLTokenizer("byte", slices=[])
@@ -32,16 +37,25 @@ def main() -> None:
 
 
 def _limit() -> None:
-    """Gives way to the server, and takes no more memory than a check may need."""
-    with suppress(ImportError, OSError, ValueError):
-        import resource  # noqa: PLC0415 — not on Windows
-
+    """Gives way to the server, and takes no more memory than a check may need. Some places forbid one or the other."""
+    with suppress(OSError):
         os.nice(_NICENESS)
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+    with suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")
+    for limit, most in ((resource.RLIMIT_CORE, 0), (resource.RLIMIT_AS, _MEMORY)):
+        with suppress(OSError, ValueError):
+            resource.setrlimit(limit, (most, most))
 
 
 def _answer(grammar: str, text: str) -> dict[str, Any]:
+    signal.alarm(_SECONDS)
+    try:
+        return _checked(grammar, text)
+    finally:
+        signal.alarm(0)
+
+
+def _checked(grammar: str, text: str) -> dict[str, Any]:
     matcher = LLMatcher(_BYTES, LLMatcher.grammar_from_lark(grammar), log_level=0, limits=_LIMITS)
     if matcher.is_error():
         return {"unreadable": matcher.get_error().partition("\n")[0][:_LONGEST_REASON]}

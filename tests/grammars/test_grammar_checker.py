@@ -1,15 +1,20 @@
 """Texts are held against Lark grammars in processes of their own: what is found, and what hostile grammars may cost."""
 
 import asyncio
+import json
 import random
+import signal
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
+from app.grammars import grammar_checker
 from app.grammars.grammar_checker import LONGEST_GRAMMAR, LONGEST_TEXT, TOO_SLOW, GrammarChecker, can_check
 
+PROGRAM = Path(grammar_checker.__file__).with_name("grammar_process.py")
 CODEX = """\
 start: begin_patch hunk+ end_patch
 begin_patch: "*** Begin Patch" LF
@@ -168,6 +173,20 @@ async def test_a_program_that_does_not_start_leaves_the_text_unchecked(monkeypat
     monkeypatch.setattr("sys.executable", "/bin/true")
     async with checking() as checker:
         assert await checker.words('start: "a"', "a", "owner", 10) == ENDED
+
+
+async def test_the_process_of_a_killed_server_ends_by_itself(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Also in the middle of a check: nobody reads its answer."""
+    program = tmp_path / "grammar_process.py"
+    program.write_text(PROGRAM.read_text("utf-8").replace("_SECONDS: Final = 30", "_SECONDS: Final = 1"), "utf-8")
+    monkeypatch.setattr("app.grammars.grammar_checker._PROGRAM", program)
+    async with checking() as checker:
+        assert await checker.words('start: "a"', "a", "owner", 10) == ""
+        [process] = checker._idle
+        assert process.stdin is not None
+        process.stdin.write(json.dumps({"grammar": HOSTILE["ambiguous"][0], "text": "a" * 30_000}).encode() + b"\n")
+        process.stdin.close()
+        assert await asyncio.wait_for(process.wait(), 20) == -signal.SIGALRM
 
 
 async def test_the_process_gets_no_keys(monkeypatch: pytest.MonkeyPatch) -> None:
