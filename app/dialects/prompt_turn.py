@@ -24,7 +24,7 @@ from ..protocol.warnings import ClientWarning
 from .body_length import CHARACTERS_PER_TOKEN
 from .call_correction import CallCorrection
 from .search_loop import SearchLoop
-from .wire import OptionsT, Wire
+from .wire import ADDED, OptionsT, Wire
 
 
 class PromptTurn(Generic[OptionsT]):
@@ -54,7 +54,8 @@ class PromptTurn(Generic[OptionsT]):
         """Bytes of the request, and of what was fetched for it."""
         self._input_tokens = 0
         """Estimated, until the upstream reports its usage."""
-        self.warnings: Sequence[ClientWarning] = (*built.warnings, *encoded.warnings)
+        changes = [each for each in encoded.warnings if request.generate or each.feature != ADDED]
+        self.warnings: Sequence[ClientWarning] = (*built.warnings, *changes)
         self.may_be_shorter = request.truncation == "auto" and bool(request.items)
         """Whether less of the conversation may be sent, if the upstream refuses it as too long."""
         self.table = built.table

@@ -1,7 +1,7 @@
 """How one dialect is written and read: a prompt becomes a body, and the payloads of an answer become deltas."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Generic, NamedTuple, Protocol, TypeVar
 
 from ..emitter.deltas import Delta
 from ..prompt.nouns import Prompt
@@ -12,6 +12,9 @@ from ..protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
 OptionsT = TypeVar("OptionsT", bound=PromptRules)
+
+ADDED: Final = "messages"
+"""The feature in warnings about messages that were added. Where no model is asked, nothing is added."""
 
 
 class Encoded(NamedTuple):

@@ -145,3 +145,20 @@ async def test_over_a_websocket_a_prepared_cache_is_a_warm_up_with_a_warning(pai
         await client.ask(model="chat", input="Go on", previous_response_id=others[-1]["response"]["id"])
     [ask] = pair.chat.asks
     assert [message["content"] for message in ask.body["messages"]] == ["Hi", "Go on"]
+
+
+async def test_a_strict_server_refuses_no_warm_up_for_what_is_added_to_conversations() -> None:
+    """The Messages API wants one that begins with the user. Codex warms up with instructions alone, or nothing."""
+    with ChatUpstream() as never:
+        settings = Settings(
+            server=Server(strict=True),
+            upstreams={"there": Upstream(via="messages", provider="anthropic", base_url=never.url)},
+            models={"claude": Model(upstream="there", name="claude-sonnet-4-5")},
+        )
+        with serving(settings) as url:
+            async with opened(url) as client:
+                for given in ([], [{"role": "developer", "content": "Be brief."}]):
+                    await client.id_of(model="claude", input=given, generate=False)
+                [error] = await client.ask(model="claude", input=[{"role": "developer", "content": "Be brief."}])
+    assert "'Continue.' was added" in error["error"]["message"]
+    assert not never.asks

@@ -25,6 +25,7 @@ from ...prompt.nouns import (
 )
 from ...protocol.problems import refuse
 from ...protocol.warnings import ClientWarning
+from ..wire import ADDED
 from .block_state import blocks_of
 from .cited_text import put_citations_back
 from .content_blocks import part_block, result_block, text_block
@@ -136,4 +137,4 @@ def _complete(messages: list[Json]) -> list[ClientWarning]:
 
 def _added(where: str) -> ClientWarning:
     details = f"The user's message '{GO_ON}' was added: the API wants a conversation that {where} with the user."
-    return ClientWarning("input", "messages", details)
+    return ClientWarning("input", ADDED, details)
