@@ -3,7 +3,6 @@
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,8 @@ import pytest
 from app.cli.parser import parse
 from app.settings import load
 from app.upstreams.demo import ABOUT
-from tests.support.running import ROOT, Running, running, surroundings
+from tests.support.python_programs import PythonPrograms, python_programs
+from tests.support.running import ROOT, Running, running
 
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
@@ -38,18 +38,10 @@ def shell(command: str) -> str:
     return ended.stdout
 
 
-def python(program: str, folder: Path) -> str:
-    """What a program says, if it succeeds."""
-    ended = subprocess.run(
-        [sys.executable, "-W", "error", "-c", program],
-        cwd=folder,
-        env=surroundings(),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stderr
-    return ended.stdout
+@pytest.fixture(scope="module")
+def python() -> Iterator[PythonPrograms]:
+    with python_programs() as programs:
+        yield programs
 
 
 def test_the_curl_command_answers(server: Running) -> None:
@@ -62,33 +54,35 @@ def test_each_python_program_of_the_page_is_run_here() -> None:
     assert len(blocks("python")) == 3
 
 
-def test_the_python_program_prints_an_answer_and_streams_a_story(server: Running, tmp_path: Path) -> None:
+def test_the_python_program_prints_an_answer_and_streams_a_story(
+    server: Running, python: PythonPrograms, tmp_path: Path
+) -> None:
     program, *_ = blocks("python")
     assert URL in program
-    result = python(program.replace(URL, server.url), tmp_path)
+    result = python.run(program.replace(URL, server.url), tmp_path)
     assert result.startswith("I am demo, a scripted model")
     assert "There was once a small server" in result
 
 
-def test_the_python_program_goes_on_over_a_websocket(server: Running, tmp_path: Path) -> None:
+def test_the_python_program_goes_on_over_a_websocket(server: Running, python: PythonPrograms, tmp_path: Path) -> None:
     _, program, _ = blocks("python")
     assert URL in program
-    assert python(program.replace(URL, server.url), tmp_path) == "You told me: My name is Alice."
+    assert python.run(program.replace(URL, server.url), tmp_path) == "You told me: My name is Alice."
 
 
-def test_the_python_program_counts_sums_up_and_goes_on(server: Running, tmp_path: Path) -> None:
+def test_the_python_program_counts_sums_up_and_goes_on(server: Running, python: PythonPrograms, tmp_path: Path) -> None:
     _, _, program = blocks("python")
-    counted, content = python(program.replace(URL, server.url), tmp_path).splitlines()
+    counted, content = python.run(program.replace(URL, server.url), tmp_path).splitlines()
     assert int(counted) > 0
     assert content == "You told me: My name is Alice."
 
 
-def test_what_the_banner_offers_to_copy_works(server: Running, tmp_path: Path) -> None:
+def test_what_the_banner_offers_to_copy_works(server: Running, python: PythonPrograms, tmp_path: Path) -> None:
     lines = [line.strip() for line in server.banner.splitlines()]
     start = lines.index("Try it with curl:") + 1
     assert "completed" in shell("\n".join(lines[start : lines.index("", start)]))
     snippet = lines[lines.index("or with an OpenAI SDK:") + 1 :]
-    assert python("\n".join(snippet), tmp_path).startswith("I am demo, a scripted model")
+    assert python.run("\n".join(snippet), tmp_path).startswith("I am demo, a scripted model")
 
 
 def test_the_configuration_shown_is_a_right_one(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import re
 import shlex
 import shutil
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from app.__main__ import main
 from app.providers.lookup import PROVIDERS
 from tests.docs.shell_commands import URL, check_block, check_command, commands
 from tests.docs.snippets import Snippet, inline_commands, pages, snippets, way_of
+from tests.support.python_programs import PythonPrograms, python_programs
 from tests.support.running import ROOT, Running, running, surroundings
 
 SNIPPETS = list(snippets())
@@ -37,6 +37,12 @@ def in_way(way: str) -> pytest.MarkDecorator:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     with running(folder=tmp_path_factory.mktemp("folder")) as started:
         yield started
+
+
+@pytest.fixture(scope="module")
+def python() -> Iterator[PythonPrograms]:
+    with python_programs() as programs:
+        yield programs
 
 
 def run(command: list[str], folder: Path) -> str:
@@ -63,8 +69,10 @@ def test_a_program_that_runs_elsewhere_is_python(snippet: Snippet) -> None:
 
 
 @in_way("python")
-def test_a_python_program_runs_and_prints(snippet: Snippet, server: Running, tmp_path: Path) -> None:
-    assert run([sys.executable, "-W", "error", "-c", at(server, snippet.text)], tmp_path).strip()
+def test_a_python_program_runs_and_prints(
+    snippet: Snippet, server: Running, python: PythonPrograms, tmp_path: Path
+) -> None:
+    assert python.run(at(server, snippet.text), tmp_path).strip()
 
 
 @in_way("node")
