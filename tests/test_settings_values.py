@@ -62,7 +62,9 @@ FIELDS = [
 
 def mistakes(folder: Path, text: str, environ: dict[str, str] | None = None, **flags: object) -> list[str]:
     """The messages alone."""
-    (folder / "am-proxy.toml").write_text(text)
+    file = folder / "am-proxy.toml"
+    file.unlink(missing_ok=True)  # common file systems wait for the disk when a file gets other contents
+    file.write_text(text)
     try:
         load(flags, environ or {}, folder)
     except ConfigMistakesError as error:
