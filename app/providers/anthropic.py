@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..options import Format
-from .claude_models import version_of
+from .claude_models import claude_model, version_of
 from .provider import (
     LEVELS,
     AskFacts,
@@ -48,8 +48,11 @@ def may_think(ask: Json) -> bool:
     """Whether Claude may think now. It refuses inside a tool loop that did not begin with a thinking block.
 
     Another model may have begun the loop, or the client may not have kept the thinking blocks. Most models think only
-    at the beginning of a loop: later messages in it may have no thinking blocks.
+    at the beginning of a loop: later messages in it may have no thinking blocks. A model that thinks with a budget of
+    tokens refuses to do so where it must call a tool.
     """
+    if _must_call(ask):
+        return False
     loop: list[Json] = []
     before = ""
     for message in ask["messages"]:
@@ -59,6 +62,13 @@ def may_think(ask: Json) -> bool:
             loop.append(message)
         before = message["role"]
     return not loop or "tool_calls" not in loop[-1] or any("thinking_blocks" in loop[end] for end in (0, -1))
+
+
+def _must_call(ask: Json) -> bool:
+    """Whether the client demands a call of a Claude that cannot think then."""
+    claude = claude_model(str(ask.get("model", "")))
+    choice = ask.get("tool_choice")
+    return claude is not None and not claude.adaptive and (choice == "required" or isinstance(choice, dict))
 
 
 def thinks_by_default(model: str) -> bool:

@@ -63,6 +63,34 @@ async def test_a_loop_that_claude_cannot_think_in_is_told() -> None:
     assert await chat.dropped(asks("anthropic", messages=messages)) == []
 
 
+NAMED: Final[Json] = {"type": "function", "function": {"name": "weather"}}
+
+
+@pytest.mark.parametrize(
+    ("model", "choice", "thinks"),
+    [
+        ("claude-sonnet-4-5", "required", False),
+        ("claude-sonnet-4-5", NAMED, False),
+        ("claude-sonnet-4-5", "auto", True),
+        ("claude-opus-4-6", "required", True),
+    ],
+)
+async def test_an_older_claude_that_must_call_a_tool_does_not_think(
+    model: str,
+    choice: object,
+    thinks: bool,  # noqa: FBT001 — one of two outcomes
+) -> None:
+    """It refuses both together."""
+    with server("anthropic", [*claude.begins(), *claude.text(0, "Hi"), *claude.ends()]) as upstream:
+        chat = LitellmChat("anthropic", api_key=KEY, base_url=upstream.url)
+        ask = asks("anthropic", messages=[ASKED], tools=TOOLS, reasoning_effort="low", tool_choice=choice)
+        assert (await answers(chat, ask | {"model": model}))[1] is None
+        assert await chat.dropped(ask | {"model": model}) == ([] if thinks else ["reasoning_effort"])
+    [sent] = upstream.asks
+    assert ("thinking" in sent.body) == thinks
+    assert upstream.violations == []
+
+
 EMPTY: Final[Json] = {**CALLED, "thinking_blocks": [{"type": "thinking", "thinking": "", "signature": "c2ln"}]}
 
 
