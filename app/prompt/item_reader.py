@@ -34,7 +34,7 @@ from .nouns import (
     Text,
     User,
 )
-from .other_items import as_text_warning, late_output, told_item
+from .other_items import as_text_warning, fixed_settings, late_output, told_item
 from .own_search import OwnSearch
 from .past_searches import past_search
 from .prompt_rules import PromptRules
@@ -148,8 +148,10 @@ class _ItemReader:
                 return self._read_reasoning(item, path)
             case AgentMessageItem():
                 return self._read_agent(item, path)
-            case AdditionalToolsItem() | ConfigurationUpdateItem():
-                return []  # their tools are among the turn's, and the last update is among its settings
+            case AdditionalToolsItem():
+                return []  # its tools are among the turn's
+            case ConfigurationUpdateItem():
+                return [] if (lost := fixed_settings(item, path)) is None else [lost]  # the last is in the settings
             case ComputerOutputItem():
                 return self._read_screenshot(item, path)
             case ServerItem():

@@ -7,7 +7,7 @@ import msgspec
 from ..bridges.ciphertext import without_ciphertext
 from ..fetching.media_types import sniffed_base64
 from ..protocol.problems import refuse
-from ..protocol.request.input_items import UnknownItem
+from ..protocol.request.input_items import ConfigurationUpdateItem, UnknownItem
 from ..protocol.warnings import ClientWarning
 from .nouns import Image
 
@@ -78,6 +78,18 @@ def late_output(tool: str, path: str) -> tuple[str, ClientWarning]:
     named = f"the tool '{tool}'" if tool else "a tool"
     warning = ClientWarning(path, "output without call", f"{path} is sent as a message: it names no call.")
     return f"Output of {named}, for an earlier call:", warning
+
+
+def fixed_settings(item: ConfigurationUpdateItem, path: str) -> ClientWarning | None:
+    """The warning about settings in an update that cannot change in a conversation."""
+    groups = {"": item, "reasoning.": item.reasoning, "text.": item.text}
+    extras = {name: (group.model_extra or {}) if group is not None else {} for name, group in groups.items()}
+    lost = [f"'{prefix}{key[:64]}'" for prefix, found in extras.items() for key in found if found[key] is not None]
+    lost = [name for name in lost if name != "'id'"]
+    if not lost:
+        return None
+    details = f"{' and '.join(lost[:4])} in {path} has no effect: only the effort and the format can change."
+    return ClientWarning(path, item.type, details)
 
 
 def _image(item: UnknownItem, path: str) -> ToldItem:

@@ -33,7 +33,7 @@ from ...parsing.items import parse_item
 from ...prompt.effort import last_effort
 from ...prompt.history import EMPTY_OUTPUT, arguments_as_object
 from ...prompt.item_reader import empty, encrypted_arguments, title_of
-from ...prompt.other_items import OTHER_ITEMS, ToldItem, as_text_warning, late_output, told_item
+from ...prompt.other_items import OTHER_ITEMS, ToldItem, as_text_warning, fixed_settings, late_output, told_item
 from ...prompt.output_format import last_format
 from ...protocol.request.create_response import CreateResponse
 from ...protocol.request.input_items import (
@@ -206,8 +206,10 @@ def _sent(  # noqa: PLR0911 — one for each kind of item
         case AgentMessageItem():
             parts = [part for part in _as_posted(item.content) if str(part.get("text", "-")).strip()]
             return (user_message([_text(title_of(item)), *parts]), None) if parts else (None, empty(path))
-        case AdditionalToolsItem() | ConfigurationUpdateItem():
-            return None, None  # their tools are among the functions, and the last effort is in `reasoning`
+        case AdditionalToolsItem():
+            return None, None  # its tools are among the functions
+        case ConfigurationUpdateItem():
+            return None, fixed_settings(item, path)  # the last effort is in `reasoning`
         case ComputerOutputItem() if _is_foreign(item.type, options):
             parts = [_text(f"[{item.type}]"), *_as_posted(item.output)]
             return user_message(parts), as_text_warning(path, item.type)

@@ -7,7 +7,9 @@ import pytest
 from app.dialects.chat.chat_options import ChatOptions
 from tests.support.chat_answers import client_events, turn
 from tests.support.chat_requests import ask, assistant, call, output, thought, user
+from tests.support.relay_turns import on_functions
 from tests.support.script import opens, says, stops
+from tests.support.warning_sentences import sentences
 
 Json = dict[str, Any]
 
@@ -114,6 +116,22 @@ def test_the_last_update_of_the_format_holds(updates: list[Json], text: Json | N
     asked = ask(input=[user("Hi"), *items], text=text)
     assert asked.body.get("response_format", {}).get("type") == sent
     assert asked.warnings == []
+
+
+@pytest.mark.parametrize(
+    ("update", "lost"),
+    [
+        ({"text": {"verbosity": "low"}}, "'text.verbosity' in"),
+        ({"reasoning": {"effort": "low", "summary": "auto"}, "text": {"b": 1}}, "'reasoning.summary' and 'text.b' in"),
+        ({"model": "m", "id": "cu_1"}, "'model' in"),
+        ({"reasoning": {"effort": "low", "of_tomorrow": None}}, None),
+    ],
+)
+def test_an_update_of_a_setting_that_cannot_change_is_warned_of(update: Json, lost: str | None) -> None:
+    items = [user("Hi"), {"type": "configuration_update", **update}]
+    expected = [] if lost is None else [f"{lost} input[1] has no effect: only the effort and the format can change."]
+    assert ask(input=items).warnings == expected
+    assert sentences(on_functions(input=items).warnings) == expected
 
 
 UNMARKED: Final = "has no effect on this model: prompts for it are not marked for a cache."
