@@ -48,8 +48,12 @@ RESULTS: Final = "web_search_call.results"
 """Of `include`: what a search has found, with titles and texts."""
 NO_PLACE: Final = "'user_location' of 'web_search' has no effect on this server's search."
 NO_TOOLS: Final = "'web_search' was left out: this model cannot call tools, and so cannot use this server's search."
+PAGE_CHARACTERS: Final = 20_000
+"""Characters of a page that the model reads at once."""
+CHARACTERS_OF_WINDOW: Final = 0.5
+"""The same for each token of the model's context window, if that is known: about an eighth of the window."""
 SIZES: Final = {"low": 0.5, "high": 2.0}
-"""The number of results, as a multiple of the usual one, for each `search_context_size`."""
+"""The number of results and the length of pages, as a multiple of the usual one, for each `search_context_size`."""
 
 
 class OwnSearch(msgspec.Struct, frozen=True, kw_only=True):
@@ -70,6 +74,8 @@ class OwnSearch(msgspec.Struct, frozen=True, kw_only=True):
     """Pages that are opened for one answer."""
     most_calls: int
     """Searches and pages of one answer together."""
+    page_characters: int
+    """Characters of a page that the model reads at once."""
     shows_results: bool
     """Whether the client wants titles and texts of what was found."""
 
@@ -93,14 +99,18 @@ def own_search(
     taken = {spec.name for spec in functions}
     most = rules.searches if wanted.most is None else min(rules.searches, wanted.most)
     pages = rules.opened_pages if wanted.live else 0
+    share = SIZES.get(wanted.context_size or "", 1.0)
+    window = rules.model.context_window
+    longest = PAGE_CHARACTERS if window is None else min(PAGE_CHARACTERS, window * CHARACTERS_OF_WINDOW)
     search = OwnSearch(
         spec=FunctionSpec(name=_free(NAMES, taken), description=DESCRIPTION, parameters=PARAMETERS),
         page_spec=_page_spec(taken) if pages else None,
         domains=wanted.domains,
         blocked=wanted.blocked,
-        share=SIZES.get(wanted.context_size or "", 1.0),
+        share=share,
         most=most,
         most_pages=pages,
+        page_characters=round(longest * share),
         shows_results=shows_results,
         most_calls=most + pages if wanted.most is None else min(most + pages, wanted.most),
     )

@@ -38,8 +38,6 @@ from .pump import SILENT, Pump
 from .summary_first import SummaryFirst
 from .turn_protocols import Answer
 
-PAGE_CHARACTERS: Final = 20_000
-"""Characters of a page that the model reads at once."""
 UNKNOWN_PAGE: Final = (
     "The page was not opened. Only addresses that a search has found, that a page which was opened links to, or that "
     "are in the conversation are opened, letter by letter."
@@ -261,7 +259,7 @@ class _Outputs:
         if not await off_loop(size, self._loop.knows, wanted.page):
             return SearchOutput(UNKNOWN_PAGE, failed=True)
         try:
-            most = round(PAGE_CHARACTERS * self._loop.search.share)
+            most = self._loop.search.page_characters
             text, page = await self._searcher.opened(
                 self._pages, wanted.page, line=wanted.line, words=wanted.words, most=most
             )

@@ -22,6 +22,7 @@ from tests.support.web_site import PNG, Page, Site, page, redirect
 Json = dict[str, Any]
 
 SEARCH: Final = {"type": "web_search"}
+NONE: Final = {"max_pages": 0}
 CATS: Final = call_turn("web_search", '{"query": "cats"}')
 DONE: Final = text_turn("Cats sleep.")
 HTML: Final = page(
@@ -37,7 +38,9 @@ def opening(url: str, **arguments: object) -> list[Json]:
 
 
 @contextmanager
-def before(upstream: ChatUpstream, site: Site, *, search: Json | None = None, **server: Any) -> Iterator[str]:
+def before(
+    upstream: ChatUpstream, site: Site, *, search: Json | None = None, context_window: int | None = None, **server: Any
+) -> Iterator[str]:
     """The address of AM Proxy. A search finds the page `/cats` of the site."""
     results = {"results": [{"url": f"{site.url}/cats", "title": "All about cats", "content": "They sleep."}]}
     with SearchServer(answer=Answered(200, json.dumps(results).encode(), {})) as found:
@@ -45,7 +48,7 @@ def before(upstream: ChatUpstream, site: Site, *, search: Json | None = None, **
             search=Search(backend="searxng", base_url=found.url, **(search or {})),
             server=Server(**{"allow_private_urls": True, "fetch_timeout": 0.4, **server}),
             upstreams={"there": Upstream(via="chat", base_url=upstream.url, api_key=Secret("sk"), retries=0)},
-            models={"m": Model(upstream="there", search=True)},
+            models={"m": Model(upstream="there", search=True, context_window=context_window)},
         )
         with serving(settings) as url:
             yield url
@@ -104,9 +107,21 @@ def test_a_model_searches_opens_a_page_finds_words_in_it_and_opens_a_link() -> N
     assert titles == ["Cats", "Dogs"]
 
 
+LONG: Final = page(b"".join(b"<p>%d %s" % (number, b"word " * 100) for number in range(100)), kind="text/html")
+
+
+@pytest.mark.parametrize(
+    ("window", "size", "lines"), [(None, "low", 20), (8_000, "medium", 8), (8_000, "high", 16), (10**6, "medium", 40)]
+)
+def test_how_much_of_a_page_is_read_at_once(window: int | None, size: str, lines: int) -> None:
+    with Site({"/cats": LONG}) as site, ChatUpstream(CATS, opening(f"{site.url}/cats"), DONE) as upstream:
+        with before(upstream, site, context_window=window) as url:
+            ask(url, {**SEARCH, "search_context_size": size})
+        assert f"with `line` {lines}." in outputs(upstream)[-1]
+
+
 def test_a_long_page_is_read_on() -> None:
-    long = page(b"".join(b"<p>%d %s" % (number, b"word " * 100) for number in range(100)), kind="text/html")
-    with Site({"/cats": long}) as site:
+    with Site({"/cats": LONG}) as site:
         scripts = [CATS, opening(f"{site.url}/cats"), opening(f"{site.url}/cats", line=40), DONE]
         with ChatUpstream(*scripts) as upstream, before(upstream, site) as url:
             ask(url)
@@ -177,14 +192,10 @@ def test_no_private_address_is_opened() -> None:
     assert site.asked == []
 
 
-@pytest.mark.parametrize(
-    ("tool", "settings"),
-    [
-        ({"external_web_access": False}, {}),
-        ({}, {"fetch_urls": "never"}),
-        ({}, {"search": {"max_pages": 0}}),
-    ],
-)
+NO_PAGES: Final = [({"external_web_access": False}, {}), ({}, {"fetch_urls": "never"}), ({}, {"search": NONE})]
+
+
+@pytest.mark.parametrize(("tool", "settings"), NO_PAGES)
 def test_who_opens_no_pages_offers_no_function_for_it(tool: Json, settings: Json) -> None:
     with Site({}) as site, ChatUpstream(DONE) as upstream, before(upstream, site, **settings) as url:
         ask(url, {**SEARCH, **tool})
@@ -229,18 +240,12 @@ def test_no_more_pages_than_allowed(most: int, fields: Json, count: int) -> None
     assert len(upstream.asks) == count + 3
 
 
-NO_ADDRESSES: Final = [
-    "{}",
-    '{"url": 5}',
-    '{"url": "javascript:alert(1)"}',
-    '{"url": "cats"}',
-    f'{{"url": "https://{"x" * 3000}"}}',
-]
+ADDRESSES: Final = ["null", "5", '"javascript:alert(1)"', '"cats"', f'"https://{"x" * 3000}"']
 
 
-@pytest.mark.parametrize("arguments", NO_ADDRESSES)
-def test_a_call_without_an_address(arguments: str) -> None:
-    call = call_turn("open_page", arguments)
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_call_without_an_address(address: str) -> None:
+    call = call_turn("open_page", f'{{"url": {address}}}')
     with Site({}) as site, ChatUpstream(call, DONE) as upstream, before(upstream, site) as url:
         answer = ask(url)
     assert [item["type"] for item in answer.json()["output"]] == ["message"]

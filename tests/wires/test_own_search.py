@@ -71,6 +71,7 @@ def answer_to(client: OpenAI, lane: str, history: list[Any], *, stream: bool) ->
         "store": False,
         "include": ["reasoning.encrypted_content"],
         "reasoning": {"effort": "low", "summary": "auto"},
+        "tool_choice": "auto" if stream else {"type": "web_search_preview"},  # demanded once, and then free
     }
     with client.responses.with_streaming_response.create(**settings, stream=stream) as answer:
         body = answer.read()
