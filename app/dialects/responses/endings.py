@@ -91,6 +91,8 @@ def final_items(output: list[Any], done: list[Json], status: Status) -> list[Any
     left_out = deque(item for item in done if _id(item) not in listed)
     position = {_id(item): index for index, item in enumerate(done)}
     items: list[Any] = []
+    if listed <= position.keys():
+        output = sorted(output, key=lambda item: position[_id(item)])
     for item in output:
         while left_out and _id(item) in position and position[_id(left_out[0])] < position[_id(item)]:
             items.append(left_out.popleft())

@@ -13,7 +13,7 @@ An item keeps the id that was sent first, in every event and in the final respon
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from copy import copy
+from copy import copy, deepcopy
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -41,6 +41,8 @@ _EMPTY: Final[dict[str, dict[str, Any]]] = {
 }
 """The empty fields of an item when it begins: clients append to them."""
 _PREFIXES: Final = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
+MOST_LATE: Final = 256
+"""Items that are begun and ended at once, when the answer is over. Each takes about a tenth of a millisecond."""
 
 
 @dataclass(eq=False)
@@ -86,16 +88,37 @@ class Positions:
 
     def final(self, output: list[Any]) -> list[Any]:
         """The items of the final response, with the ids that their events had."""
-        indices: Sequence[int | None] = sorted(self._items)
-        if len(indices) != len(output):
-            indices = self._match(output)
         return [
             item if index is None or not isinstance(item, dict) else {**item, "id": self._items[index].id}
-            for index, item in zip(indices, output, strict=True)
+            for index, item in zip(self._match(output), output, strict=True)
         ]
 
-    def _match(self, output: list[Any]) -> list[int | None]:
-        """The positions of these items, where some are missing or new: by their ids, otherwise by their types."""
+    def missing(self, output: list[Any]) -> list[Json]:
+        """The events that are missing of the items of a complete answer: some servers begin or end no items.
+
+        They are made at once, so there are none for more than `MOST_LATE` items.
+        """
+        events: list[Json] = []
+        free, late = self._next, 0
+        for index, item in zip(self._match(output), output, strict=True):
+            if not isinstance(item, dict) or not isinstance(kind := item.get("type"), str):
+                continue
+            if index is None:
+                begun = {**item, "status": "in_progress", **deepcopy(_EMPTY.get(kind, {}))}
+                events.append({"type": ADDED, "output_index": free, "item": begun})
+            elif self._items[index].done:
+                continue
+            events.append({"type": DONE, "output_index": free if index is None else index, "item": {**item}})
+            free += index is None
+            late += 1
+            if late == MOST_LATE:
+                break
+        return events
+
+    def _match(self, output: list[Any]) -> Sequence[int | None]:
+        """The positions of these items; where some are missing or new, by their ids, otherwise by their types."""
+        if len(self._items) == len(output):
+            return sorted(self._items)
         indices = [self._by_ids(item) for item in output]
         taken, free = set(indices), dict[str, deque[int]]()
         for index, known in sorted(self._items.items()):

@@ -22,9 +22,8 @@ We write events of our own only where the upstream's are missing:
     its first response has     the other fields, as the request has them
     no output
     its last response lacks    the items that were done
-    items
-    its last event's name      the worse of the two
-    and status differ
+    items, or alone has some   the beginning and the end of these, if the answer is complete
+    its status is not the name the worse of the two
 
 The end of a call that may have been cut waits for the next event (`call_ends.py`): in an incomplete answer it is sent
 as incomplete. The outcomes of open items at the end, and what Codex gets differently, are in the emitter's tables.
@@ -167,7 +166,8 @@ class RelayTurn:
             return events
         event["output_index"] += self._items_before
         events += self._relayed.of_items(self._call_ends.receive(name, event))
-        if delta is not None and delta.name == name and not self._is_bridged(event):  # not a refusal that became text
+        is_bridged = self._bridged is not None and self._bridged.holds(event)
+        if delta is not None and delta.name == name and not is_bridged:  # not a refusal that became text
             delta.record_sent(event, self._ledger.open.get(event["output_index"]))
             self._delta = delta
         return self._bounded(events)
@@ -262,7 +262,10 @@ class RelayTurn:
         """The upstream's last event, and the events that are missing before it."""
         status = agreed_status(name, event["response"])
         reason = REASONS[status]
-        events = self._relayed.of_items(self._call_ends.end(reason)) + self._close_open_items(reason)
+        events = self._late_items(event["response"].get("output")) if status == "completed" else []
+        if self.over:
+            return events
+        events += self._relayed.of_items(self._call_ends.end(reason)) + self._close_open_items(reason)
         response = event["response"] = self._response.update(event["response"], self._output(event["response"]))
         response["status"], response["usage"] = status, self._response.usage(response.get("usage"))
         if self._response.is_supplied:  # with two clocks, it could end before it began
@@ -276,8 +279,9 @@ class RelayTurn:
         event["type"] = self._client_rules.endings[reason].event_name
         return [*events, self._relayed.last(event)]
 
-    def _is_bridged(self, event: Json) -> bool:
-        return self._bridged is not None and self._bridged.holds(event)
+    def _late_items(self, output: Any) -> list[Event]:
+        missing = self._positions.missing(output) if isinstance(output, list) and not self._is_steered else []
+        return [sent for event in missing if not self.over for sent in self.receive(event)]
 
     def _close_open_items(self, reason: Reason) -> list[Event]:
         items = self._client_rules.endings[reason].items

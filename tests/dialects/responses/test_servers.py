@@ -209,18 +209,14 @@ def test_items_that_the_final_response_leaves_out_are_added_in_their_order(
     assert final([ITEMS[place].done for place in kept], like) == ALL
 
 
-def test_an_item_that_only_the_final_response_has_stays_where_it_is() -> None:
+def test_an_item_of_an_unknown_type_that_only_the_final_response_has_comes_last() -> None:
     events = answer(*ITEMS)
     output = [ITEMS[0].done, {"id": "x_1", "type": "of_tomorrow"}, ITEMS[2].done]
     events[-1]["response"]["output"] = output
     received = client_events(new_turn(), events)
-    assert [item["type"] for item in received[-1]["response"]["output"]] == [
-        "reasoning",
-        "of_tomorrow",
-        "message",
-        "function_call",
-        "function_call",
-    ]
+    kinds = ["reasoning", "message", "function_call", "function_call", "of_tomorrow"]
+    assert [item["type"] for item in received[-1]["response"]["output"]] == kinds
+    assert [event["item"]["type"] for event in received if event["type"] == "response.output_item.done"] == kinds
 
 
 @pytest.mark.parametrize("odd", [None, "x", [], {}, {"id": []}, {"id": {}, "type": []}, {"type": "function_call"}])
