@@ -71,12 +71,21 @@ class Lane:
     """Further settings of the upstream."""
     prefix: str = ""
     """How the names of its models begin."""
+    other_name: str = ""
+    """Its name, if another lane has the same `via`."""
+    is_relayed: bool = False
+    """Whether another AM Proxy is between: a server with the whole Responses API, which asks the scripted server."""
     launch: tuple[str, ...] = ()
     """Flags of `am-proxy launch`, in addition to the address."""
     remarks: Mapping[str, str] = field(default_factory=dict)
     """How this API does what a cell is about: a footnote of its row."""
     notes: Mapping[tuple[str, str], Note | None] = field(default_factory=dict)
     """By client and cell: notes that replace the client's own."""
+
+    @property
+    def name(self) -> str:
+        """What it is called on the command line."""
+        return self.other_name or self.via
 
     def model(self, client: str, cell: str) -> str:
         """The model that a client asks in a cell."""
@@ -152,5 +161,15 @@ _LANES: Final = (
         remarks={"parallel": "one call after the other, as such servers send them"},
         notes={("langchain", "parallel"): None},
     ),
+    Lane(
+        "responses",
+        "A server with the whole Responses API",
+        "The server is another AM Proxy, which asks the scripted server of chat completions. It gets all tools and "
+        "items as the client sends them, and its events are passed on.",
+        _Chat,
+        chat_body,
+        other_name="native",
+        is_relayed=True,
+    ),
 )
-LANES: Final[dict[str, Lane]] = {lane.via: lane for lane in _LANES}
+LANES: Final[dict[str, Lane]] = {lane.name: lane for lane in _LANES}

@@ -19,7 +19,7 @@ HEAD: Final = """\
 # Conformance: real clients, driven for real
 
 `make conformance` wrote this page. It installs the clients below in `.cache` and starts AM Proxy with its defaults in \
-front of a scripted server, once for each API by which AM Proxy asks models. It tests each behaviour with each client, \
+front of a scripted server, once for each kind of server that AM Proxy asks. It tests each behaviour with each client, \
 and compares the client's result with the output of the scripted model. The scripted servers are strict. They must \
 receive exactly the same calls and tool outputs. Every answer is streamed.
 
@@ -137,6 +137,6 @@ def section_of(lane: Lane, current: str) -> str:
 def page(found: Mapping[str, Faults], current: str) -> str:
     """The whole page: new tables for the lanes that were run, those of the current page for the others."""
     sections = [
-        _section(lane, found[via]) if via in found else section_of(lane, current) for via, lane in LANES.items()
+        _section(lane, found[name]) if name in found else section_of(lane, current) for name, lane in LANES.items()
     ]
     return "\n\n".join(part.strip() for part in (HEAD, *sections, BEHAVIOURS) if part) + "\n"

@@ -39,7 +39,7 @@ def run_cells(scripted: ScriptedModels, name: str, cells: Sequence[str], folder:
     models = {cell: lane.model(name, cell) for cell in cells}
     for cell, model in models.items():
         scripted.set_scripts(model, CELLS[cell].play(client.tools))
-    launch = ("--upstream", scripted.upstream.url, *lane.launch)
+    launch = ("--upstream", scripted.asked_at, *lane.launch)
     result = client.drive(Bench(scripted.url, folder, surroundings(folder), launch), models) if models else {}
     found: dict[str, list[str]] = {}
     for cell, model in models.items():

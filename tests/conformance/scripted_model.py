@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 from app.settings import Model, Secret, Settings, Upstream
@@ -17,6 +17,8 @@ class ScriptedModels:
 
     lane: Lane
     url: str = ""
+    asked_at: str = ""
+    """The address of the server that it asks."""
     scripts: dict[str, list[Script]] = field(default_factory=dict)
     asks: dict[str, list[Ask]] = field(default_factory=dict)
     times: dict[str, list[float]] = field(default_factory=dict)
@@ -46,11 +48,13 @@ class ScriptedModels:
 def scripted_models(lane: Lane, models: Mapping[str, Model] | None = None) -> Iterator[ScriptedModels]:
     """A server with the settings it has by default, every model of it on one scripted server of this lane."""
     scripted = ScriptedModels(lane)
-    with scripted.upstream as upstream:
-        settings = Settings(
-            upstreams={"scripted": Upstream(via=lane.via, base_url=upstream.url, api_key=Secret(KEY), **lane.settings)},
-            models={**(models or {}), "*": Model(upstream="scripted")},
-        )
-        with serving(settings) as url:
-            scripted.url = url
-            yield scripted
+    models = {**(models or {}), "*": Model(upstream="scripted")}
+    with ExitStack() as stack:
+        scripted.asked_at = stack.enter_context(scripted.upstream).url
+        if lane.is_relayed:
+            behind = Upstream(via="chat", base_url=scripted.asked_at, api_key=Secret(KEY))
+            between = Settings(upstreams={"scripted": behind}, models={"*": Model(upstream="scripted")})
+            scripted.asked_at = f"{stack.enter_context(serving(between))}/v1"
+        asked = Upstream(via=lane.via, base_url=scripted.asked_at, api_key=Secret(KEY), **lane.settings)
+        scripted.url = stack.enter_context(serving(Settings(upstreams={"scripted": asked}, models=models)))
+        yield scripted
