@@ -83,3 +83,27 @@ def test_a_conversation_that_is_longer_than_the_model_takes_is_summed_up_in_part
     assert server.refused
     assert any(map(is_summing, server.taken))
     assert lane.texts(server.taken[-1])[-1] == ("user", f"{INTRODUCTION}\n\nNotes {len(server.taken) - 2}.")
+
+
+@pytest.mark.parametrize(("name", "provider"), [("chat", HTTP), ("functions", SOCKET)], ids=["chat", "functions"])
+def test_a_summary_that_codex_asks_for_itself_is_shortened_by_it(codex: Codex, name: str, provider: str) -> None:
+    """Its provider has another name. It is told in its words that the conversation is too long, and sends less."""
+    lane = SUMMARY_LANES[name]
+    rounds = 6
+    command = json.dumps({"cmd": "seq 1 1800"})
+
+    def answer(number: int, _ask: Ask) -> list[Step]:
+        if number >= rounds:
+            return list(text_turn(f"Notes {number}." if number == rounds else DONE))
+        if number == rounds - 1:
+            server.tokens = SMALL
+        used = counts(50_000 if number == rounds - 1 else 500, 10)
+        return [opens(), calls(0, "exec_command", id=f"call_{number}"), more(0, command), stops("tool_calls"), used]
+
+    server = SmallWindow(64_000, answer)
+    with lane.serving(server) as upstream, serving(lane.settings(upstream.url, 64_000)) as url:
+        codex.set_up(url, "m", provider=provider)
+        ran = codex.run("Do it", "-c", "model_auto_compact_token_limit=20000")
+    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
+    assert server.refused
+    assert f"Notes {rounds}." in lane.texts(server.taken[-1])[-1][1]
