@@ -1,4 +1,4 @@
-"""Parts of posted items that no server of functions knows: videos, and what another server encrypted."""
+"""Parts of posted items that not every server of functions knows: videos, refusals, what another server encrypted."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -13,6 +13,8 @@ Json = dict[str, Any]
 
 _VIDEO: Final = "input_video"
 _ENCRYPTED: Final = "encrypted_content"
+_REFUSAL: Final = "refusal"
+"""The types of two kinds of parts, which are also the names of the members with their words."""
 _OUTPUT: Final = "output"
 _KEYS: Final = ("content", _OUTPUT)
 
@@ -50,12 +52,18 @@ def _known_item(item: Json, path: str) -> tuple[Json | None, list[ClientWarning]
 
 
 def _is_unknown(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") in {_VIDEO, _ENCRYPTED}
+    """Also parts of items that this server does not know either are looked at: they may have any form."""
+    if not isinstance(part, dict):
+        return False
+    kind = part.get("type")
+    return kind == _VIDEO or (kind in (_ENCRYPTED, _REFUSAL) and isinstance(part.get(kind), str))
 
 
 def _known(part: Json, path: str) -> tuple[Json | None, ClientWarning | None]:
     if not _is_unknown(part):
         return part, None
+    if part["type"] == _REFUSAL:
+        return {"type": "output_text", "text": part[_REFUSAL], "annotations": []}, None
     is_video = part["type"] == _VIDEO
     text, warning = without_video(path) if is_video else decrypted(EncryptedPart.model_validate(part), path)
     return {"type": "input_text", "text": text.text} if text.text.strip() else None, warning

@@ -63,6 +63,24 @@ def test_nothing_remains_of_a_message_or_an_output_that_only_another_server_can_
     ]
 
 
+def test_a_refusal_of_the_model_is_told_in_its_words() -> None:
+    """Ollama refuses such a part, and with it the whole conversation."""
+    said = {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "I cannot."}]}
+    relayed = on_functions(history=[said])
+    told = {"type": "output_text", "text": "I cannot.", "annotations": []}
+    assert relayed.ask["input"][1:] == [{**said, "content": [told]}]
+    assert sentences(relayed.warnings) == []
+    assert new_turn(body={"input": [said]}).ask["input"] == [said]
+
+
+@pytest.mark.parametrize(
+    "parts", [["x", None, {}], [{"type": ["input_video"]}], [{"type": "refusal"}], [{"type": "encrypted_content"}]]
+)
+def test_parts_of_items_of_tomorrow_may_have_any_form(parts: list[Any]) -> None:
+    item = {"type": "of_tomorrow", "content": parts, "output": parts}
+    assert on_functions(history=[item]).ask["input"][1] == item
+
+
 @pytest.mark.parametrize(
     ("item", "sent", "warned"),
     [
