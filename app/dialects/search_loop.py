@@ -46,7 +46,9 @@ from .message_record import MessageRecord
 from .search_calls import NO_MORE, NO_MORE_PAGES, SearchOutput, WantedSearch, address_is_in, wanted_by
 
 NOT_RUN: Final = "Searches that the model wanted were not run, because it called functions of the client as well."
-TOO_MANY: Final = "Searches that the model wanted were not run: there are no more for one answer (`max_searches`)."
+TOO_MANY: Final = (
+    "Searches that the model wanted were not run: there are no more for one answer (`max_searches`, `max_pages`)."
+)
 MOST_CALLS: Final = 16
 """Calls of one message that are answered with more than a refusal."""
 _LINK: Final = re.compile(r"\[([^\[\]]{1,300})\]\((https?://[^\s()]{1,2000}(?:\([^\s()]{0,100}\)[^\s()]{0,100})?)\)")

@@ -99,7 +99,7 @@ class Searcher:
         self._fetcher = fetcher
         self.most_results = most_results
         self._now = now
-        self._count = count or (lambda *_: None)
+        self.count = count or (lambda *_: None)
 
     async def run(self, request: SearchRequest, owner: str) -> Searched:
         """The answer to this request. Raises `ProblemError` if nothing of it can be done. `owner` is the caller."""
@@ -144,9 +144,9 @@ class Searcher:
         try:
             found = await self._client.search(query._replace(domains=_only_of(query.domains)), owner)
         except SearchFailedError as error:
-            self._count("search", "timeout" if error.timed_out else "failed")
+            self.count("search", "timeout" if error.timed_out else "failed")
             return [], f'The search for "{query.text}" failed: {error}.'
-        self._count("search", "found" if found else "nothing")
+        self.count("search", "found" if found else "nothing")
         return found, ""
 
     def pages(self, owner: str, domains: Sequence[str], blocked: Sequence[str]) -> OpenedPages:
@@ -219,9 +219,9 @@ class Searcher:
             page = await pages.page(ref)
             text = await off_loop(page.size, read, page, *args)
         except PageFailedError as error:
-            self._count(action, "nothing" if isinstance(error, NotInPageError) else "failed")
+            self.count(action, "nothing" if isinstance(error, NotInPageError) else "failed")
             raise
-        self._count(action, "found")
+        self.count(action, "found")
         return text, page
 
     async def _time(self, place: TimeCommand) -> _Done:

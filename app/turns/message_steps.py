@@ -257,6 +257,7 @@ class _Outputs:
 
     async def _opened(self, wanted: WantedSearch, size: int) -> SearchOutput:
         if not await off_loop(size, self._loop.knows, wanted.page):
+            self._searcher.count("open_page", "refused")
             return SearchOutput(UNKNOWN_PAGE, failed=True)
         try:
             most = self._loop.search.page_characters

@@ -184,11 +184,10 @@ def test_a_page_that_cannot_be_opened_is_told_to_the_model(found: Page, why: str
 
 
 def test_no_private_address_is_opened() -> None:
-    with Site({"/cats": HTML}) as site:
-        scripts = [CATS, opening(f"{site.url}/cats"), DONE]
-        with ChatUpstream(*scripts) as upstream, before(upstream, site, allow_private_urls=False) as url:
+    with Site({"/cats": HTML}) as site, ChatUpstream(CATS, opening(f"{site.url}/cats"), DONE) as upstream:
+        with before(upstream, site, allow_private_urls=False) as url:
             ask(url)
-            assert "it does not point to a public host" in outputs(upstream)[-1]
+        assert "it does not point to a public host" in outputs(upstream)[-1]
     assert site.asked == []
 
 
@@ -205,7 +204,14 @@ def test_who_opens_no_pages_offers_no_function_for_it(tool: Json, settings: Json
 def test_searches_and_pages_are_counted_by_what_came_of_them(caplog: pytest.LogCaptureFixture) -> None:
     with Site({"/cats": HTML}) as site:
         cats = f"{site.url}/cats"
-        scripts = [CATS, opening(cats), opening(cats, find="birds"), opening(f"{site.url}/dogs"), DONE]
+        scripts = [
+            CATS,
+            opening(cats),
+            opening(cats, find="birds"),
+            opening(f"{site.url}/dogs"),
+            opening(f"{cats}?x=y"),
+            DONE,
+        ]
         with ChatUpstream(*scripts) as upstream, before(upstream, site) as url, caplog.at_level("INFO"):
             ask(url, input=f"Or read {site.url}/dogs.")
             counted = samples(httpx.get(f"{url}/metrics").text)
@@ -215,9 +221,10 @@ def test_searches_and_pages_are_counted_by_what_came_of_them(caplog: pytest.LogC
         'am_proxy_searches_total{action="open_page",outcome="found"}': 1,
         'am_proxy_searches_total{action="find_in_page",outcome="nothing"}': 1,
         'am_proxy_searches_total{action="open_page",outcome="failed"}': 1,
+        'am_proxy_searches_total{action="open_page",outcome="refused"}': 1,
     }
     [fields] = [record.fields for record in caplog.records if record.name == "am_proxy.turn"]  # type: ignore[attr-defined]
-    assert [fields[name] for name in ("searches", "opened_pages", "failed_searches")] == [1, 3, 2]
+    assert [fields[name] for name in ("searches", "opened_pages", "failed_searches")] == [1, 4, 3]
 
 
 def test_the_function_has_a_name_of_its_own() -> None:
