@@ -132,6 +132,7 @@ think_tags = false                          # default
 call_ids = "auto"                           # default
 web_search = false                          # default
 search = false                              # default
+grammars = "check"                          # default
 cache_ttl = "5m"                            # default
 image_output = false                        # default
 reasoning_efforts = []                      # default
