@@ -94,14 +94,15 @@ async def _steps(settings: Settings, probed: ProbedUpstream) -> AsyncGenerator[S
         began = time.perf_counter()
         await asyncio.to_thread(load)
         yield Step("note", "litellm", f"loaded in {milliseconds(began)}, once, when the server starts")
+    window = _configured_window(settings, probed)
     yield Step("waiting", "answers", f"waiting for {probed.model[:60]}")
-    answer = await ask(upstream.via, upstream, probed.model, _SAY_HELLO)
+    answer = await ask(upstream.via, upstream, probed.model, _SAY_HELLO, window=window)
     for step in [await refused(answer.problem, probed)] if answer.problem else _answered(probed, answer):
         yield step
     if answer.state != "works":
         return
     yield Step("waiting", "calls tools", f"waiting for {probed.model[:60]}")
-    yield _called(probed, await ask(upstream.via, upstream, probed.model, _CALL_TOOL))
+    yield _called(probed, await ask(upstream.via, upstream, probed.model, _CALL_TOOL, window=window))
     if probed.found is not None and probed.found.server == "ollama":
         probed = await looked_at(settings, probed)  # only now the model is loaded, with the context that it really has
     for step in _context(settings, probed):
@@ -169,15 +170,20 @@ def _called(probed: ProbedUpstream, answer: ProbeAnswer) -> Step:
     return no_tools(probed, "no: it answered in words", "Try another model: small ones often do that.")
 
 
+def _configured_window(settings: Settings, probed: ProbedUpstream) -> int | None:
+    """The context window that is configured for the model; the largest, if it has several names."""
+    names = configured_names(settings, probed.name).items()
+    windows = [settings.models[public].context_window for public, name in names if name == probed.model]
+    return max((each for each in windows if each is not None), default=None)
+
+
 def _context(settings: Settings, probed: ProbedUpstream) -> Iterable[Step]:
     """The step about the length of the model's context, if the server says it."""
     listed = _listed(probed.model, probed.found) if probed.found is not None else None
     window = listed.context_window if listed is not None else None
     if window is None:
         return
-    names = configured_names(settings, probed.name).items()
-    configured = [settings.models[public].context_window for public, name in names if name == probed.model]
-    most = max((each for each in configured if each is not None), default=0)
+    most = _configured_window(settings, probed) or 0
     if window < LEAST:
         yield small_window(probed, window)
     elif most > window:

@@ -14,7 +14,7 @@ from ..dialects.messages.messages_options import MessagesOptions
 from ..dialects.messages.messages_turn import MessagesTurn
 from ..dialects.responses.relay import RelayTurn
 from ..dialects.responses.relay_options import RelayOptions
-from ..options import Via
+from ..options import ModelOptions, Via
 from ..parsing.request_body import parse_object
 from ..protocol.problems import Problem
 from ..protocol.response import Identity
@@ -122,16 +122,25 @@ def configured_names(settings: Settings, name: str) -> dict[str, str]:
     return {public: called for public, model in to_here.items() if (called := name_there(public, model))}
 
 
-async def ask(via: Via, upstream: Upstream, model: str, question: Json, *, functions_only: bool = False) -> ProbeAnswer:
+async def ask(
+    via: Via,
+    upstream: Upstream,
+    model: str,
+    question: Json,
+    *,
+    functions_only: bool = False,
+    window: int | None = None,
+) -> ProbeAnswer:
     """Ask an upstream with this `via`, whatever is configured. `question` holds members of a Responses request.
 
-    `functions_only`: its tools are sent as functions to a server with the Responses API.
+    `functions_only`: its tools are sent as functions to a server with the Responses API. `window` is the context
+    window of the model, if it is known.
     """
     if via != upstream.via:
         upstream = upstream.model_copy(update={"via": via, "provider": None})
     body: Json = {"model": model, "stream": True, "store": False, **question}
     if via != "responses" or functions_only:
-        body = _body(via, body, model)
+        body = _body(via, body, model, window)
     opened = upstream_of(upstream)
     began = time.perf_counter()
     times: list[float] = []
@@ -155,12 +164,13 @@ async def ask(via: Via, upstream: Upstream, model: str, question: Json, *, funct
     return read(payloads, times)._replace(whole=whole)
 
 
-def _body(via: Via, request: Json, model: str) -> Json:
+def _body(via: Via, request: Json, model: str, window: int | None) -> Json:
     """The body for this request in the dialect of this `via`."""
     facts: dict[str, Any] = {"model": model, "identity": Identity("resp_probe", 0), "new_id": str, "now": lambda: 0}
     if via == "responses":
-        options = RelayOptions(functions_only=True, named_tool_choice="required")
-        return RelayTurn(parse_object(request), options=options, **facts).ask
+        relayed = RelayOptions(functions_only=True, named_tool_choice="required")
+        return RelayTurn(parse_object(request), options=relayed, **facts).ask
     if via == "messages":
-        return MessagesTurn(parse_object(request), options=MessagesOptions(), **facts).ask
+        options = MessagesOptions(model=ModelOptions(context_window=window))
+        return MessagesTurn(parse_object(request), options=options, **facts).ask
     return ChatTurn(parse_object(request), options=ChatOptions(), **facts).ask

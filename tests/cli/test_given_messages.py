@@ -137,3 +137,20 @@ upstream = "there"
     assert "Messages API      yes: " in probed
     assert 'suits it          via = "messages"' in probed
     assert 'It has /v1/messages: use via = "messages".' in looked
+
+
+def test_doctor_asks_for_no_more_than_the_configured_context_holds(tmp_path: Path) -> None:
+    with running() as server:
+        (tmp_path / "am-proxy.toml").write_text(f"""
+[upstreams.there]
+via = "messages"
+base_url = "{server.url}"
+api_key = "env:MY_KEY"
+
+[models.small]
+upstream = "there"
+context_window = 8192
+""")
+        doctor(load({}, ENVIRON, tmp_path))
+        limits = {ask.body["max_tokens"] for ask in server.asks if ask.path == "/v1/messages" and ask.raw}
+    assert limits == {2048}

@@ -47,7 +47,7 @@ def encode(prompt: Prompt, model: str, options: MessagesOptions) -> Encoded:
         messages = without_thoughts(messages)
     sampling, changed = _sampling(prompt.sampling, claude, thinks=thinking.is_on)
     warnings += changed
-    most = claude.most_tokens if claude is not None else MOST_TOKENS
+    most = claude.most_tokens if claude is not None else _most_in(options.model.context_window)
     tools = _tools(prompt)
     mark = cache_mark(options.model, prompt.caching, by_default=claude is not None)
     mark_to_cache(tools, system, messages, mark, automatic=not prompt.caching.only_marked)
@@ -89,6 +89,11 @@ def _thinking(
     if claude is not None:
         return thinking_for(prompt.effort, claude, messages, demands_call=demands_call, binds=options.has_all_features)
     return thinking_for_other(prompt.effort, messages, state_was_refused=options.state_was_refused)
+
+
+def _most_in(window: int | None) -> int:
+    """The limit of an answer in this context window: vLLM refuses one that does not fit beside the prompt."""
+    return MOST_TOKENS if window is None else min(MOST_TOKENS, max(1, window // 4))
 
 
 def _above_budget(most: int, thinking: Thinking) -> int:

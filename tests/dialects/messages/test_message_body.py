@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from app.bridges.base import FunctionSpec
 from app.dialects.messages.message_body import MOST_TOKENS as OF_OTHERS
+from app.options import ModelOptions
 from app.protocol.problems import ProblemError
 from tests.support.chat_requests import assistant, call, output, user
 from tests.support.messages_blocks import ANYTHING, Json, block, by_model, by_user, gave, past, picture, used, words
@@ -238,3 +239,9 @@ def test_a_sealed_thought_of_nobody_is_left_out_with_a_warning() -> None:
         got = asked({"input": [HI, item, assistant("Yes."), HI], **EFFORT})
         assert got.body["messages"][1] == by_model(words("Yes."))
         assert [warning.partition(" was left out")[0] for warning in got.warnings] == ["input[1]"]
+
+
+@pytest.mark.parametrize(("window", "limit"), [(None, OF_OTHERS), (200_000, OF_OTHERS), (40_960, 10_240), (1, 1)])
+def test_the_limit_of_an_answer_fits_a_known_context_window(window: int | None, limit: int) -> None:
+    """VLLM refuses a larger one."""
+    assert asked({}, "qwen3", model=ModelOptions(context_window=window)).body["max_tokens"] == limit
