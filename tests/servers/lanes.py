@@ -1,14 +1,15 @@
 """The lanes: by which API this server asks a model server, and how that server is asked by hand for comparison."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 
 import httpx
 
 from app.settings import Model, Secret, Settings, Upstream
-from tests.conformance.clients import Note
-from tests.servers.launch import LLAMA_CPP, TRANSFORMERS, VLLM, Server
+from tests.servers.checkpoint import CONTEXT
+from tests.servers.launch import LLAMA_CPP, VLLM, Server
+from tests.servers.notes import NOTES, Notes
 from tests.servers.questions import Question, as_chat, as_messages, as_request
 from tests.servers.said import Said, of_chat, of_messages, of_responses
 
@@ -25,8 +26,11 @@ class Lane:
     path: str = "/v1"
     reasoning_field: str = "reasoning_content"
     """The one in which the server takes thoughts back."""
-    notes: Mapping[str, Note] = field(default_factory=dict)
-    """By behaviour."""
+
+    @property
+    def notes(self) -> Notes:
+        """What is to be known of it."""
+        return NOTES.get((self.server.title, self.slug), {})
 
     @property
     def is_relay(self) -> bool:
@@ -68,17 +72,12 @@ def _lanes(server: Server, provider: str, litellm: str, reasoning_field: str) ->
 LANES: Final[Mapping[str, list[Lane]]] = {
     LLAMA_CPP.title: _lanes(LLAMA_CPP, "llama_cpp", "llamafile", "reasoning_content"),
     VLLM.title: _lanes(VLLM, "vllm", "hosted_vllm", "reasoning"),
-    TRANSFORMERS.title: [
-        lane
-        for lane in _lanes(TRANSFORMERS, "transformers", "hosted_vllm", "reasoning_content")
-        if lane.slug != "messages"
-    ],
 }
-SERVERS: Final[Mapping[str, Server]] = {server.title: server for server in (LLAMA_CPP, VLLM, TRANSFORMERS)}
+SERVERS: Final[Mapping[str, Server]] = {server.title: server for server in (LLAMA_CPP, VLLM)}
 
 
 def settings_of(lanes: Sequence[Lane], url: str) -> Settings:
     """Settings with each lane as an upstream, and the model under the lane's name."""
-    models = {lane.slug: Model(upstream=lane.slug, name=lane.server.model, context_window=64_000) for lane in lanes}
+    models = {lane.slug: Model(upstream=lane.slug, name=lane.server.model, context_window=CONTEXT) for lane in lanes}
     others = {f"{lane.slug}/no-such-model": Model(upstream=lane.slug, name="no-such-model") for lane in lanes}
     return Settings(upstreams={lane.slug: lane.upstream(url) for lane in lanes}, models=models | others)

@@ -1,6 +1,7 @@
 """Starts a model server on a free port: `with started(LLAMA_CPP, folder) as url: …`."""
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -36,11 +37,22 @@ class Server:
     command: Callable[[int], Sequence[str]]
     model: str
     """The name of the tiny model at this server."""
+    busy: Callable[[str], bool]
+    """Whether the server at this address works on an answer."""
     environ: Mapping[str, str] = field(default_factory=dict)
 
 
 def _program(environment: str, name: str) -> str:
     return str(FOLDER / environment / "bin" / name)
+
+
+def _llama_is_busy(url: str) -> bool:
+    return any(slot["is_processing"] for slot in httpx.get(f"{url}/slots", timeout=10).json())
+
+
+def _vllm_is_busy(url: str) -> bool:
+    text = httpx.get(f"{url}/metrics", timeout=10).text
+    return any(float(number) for number in re.findall(r"^vllm:num_requests_running\{.*\} (\S+)$", text, re.MULTILINE))
 
 
 LLAMA_CPP: Final = Server(
@@ -55,6 +67,7 @@ LLAMA_CPP: Final = Server(
         str(CONTEXT),
     ],
     "tiny",
+    _llama_is_busy,
 )
 VLLM: Final = Server(
     "vLLM",
@@ -66,21 +79,13 @@ VLLM: Final = Server(
         *("--enable-auto-tool-choice", "--tool-call-parser", "hermes", "--reasoning-parser", "qwen3"),
     ],
     "tiny",
+    _vllm_is_busy,
     {
         "OMP_NUM_THREADS": "1",
         "VLLM_CPU_KVCACHE_SPACE": "1",
         "VLLM_CPU_OMP_THREADS_BIND": "nobind",
         "VLLM_NO_USAGE_STATS": "1",
     },
-)
-TRANSFORMERS: Final = Server(
-    "transformers serve",
-    "vllm",
-    "transformers",
-    lambda port: [
-        *(_program("vllm", "transformers"), "serve", str(CHECKPOINT), "--port", str(port), "--host", "127.0.0.1"),
-    ],
-    str(CHECKPOINT),
 )
 
 

@@ -112,7 +112,7 @@ def as_chat(question: Question, model: str, reasoning_field: str) -> Json:
     result: Json = {"model": model, "messages": messages, "temperature": 0}
     if question.tools:
         result["tools"] = [
-            {"type": "function", "function": {"name": name, "parameters": parameters}}
+            {"type": "function", "function": {"name": name, "parameters": parameters, "strict": False}}
             for name, parameters in TOOLS.items()
         ]
     if question.choice:

@@ -15,7 +15,8 @@ from typing import Final
 import httpx
 
 from tests.conformance.install import ROOT
-from tests.servers.behaviours import BEHAVIOURS, Bench
+from tests.servers.behaviours import BEHAVIOURS
+from tests.servers.bench import Bench
 from tests.servers.install import NotThereError, install, write_models
 from tests.servers.lanes import LANES, SERVERS, Lane, settings_of
 from tests.servers.launch import started

@@ -6,7 +6,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.servers.behaviours import Bench
+from tests.servers.bench import Bench
 from tests.servers.install import GGUF, is_installed, write_models
 from tests.servers.lanes import LANES, settings_of
 from tests.servers.launch import LLAMA_CPP, started
@@ -32,6 +32,8 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
         yield Bench(LANE, url, server_url, client, folder)
 
 
-@pytest.mark.parametrize("slug", ["text", "thought_call", "parallel", "named", "structured", "limit", "counted"])
+@pytest.mark.parametrize(
+    "slug", ["text", "thought_call", "parallel", "named", "structured", "limit", "counted", "cancelled"]
+)
 def test_clients_receive_what_llama_cpp_says(bench: Bench, slug: str) -> None:
     assert check(bench, slug) == []
