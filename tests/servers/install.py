@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -91,10 +92,17 @@ def _needed(wanted: Sequence[str], not_needed: Sequence[str]) -> list[str]:
 
 
 def write_models() -> None:
-    """Write the tiny model's files."""
+    """Write the tiny model's files, unless they are there: a server may be reading them."""
     GGUF.parent.mkdir(parents=True, exist_ok=True)
-    gguf.write(GGUF)
-    checkpoint.write(CHECKPOINT)
+    with tempfile.TemporaryDirectory(dir=GGUF.parent) as name:
+        folder = Path(name)
+        gguf.write(folder / GGUF.name)
+        checkpoint.write(folder)
+        for file in folder.iterdir():
+            place = GGUF if file.name == GGUF.name else CHECKPOINT / file.name
+            place.parent.mkdir(exist_ok=True)
+            if not place.is_file() or place.read_bytes() != file.read_bytes():
+                file.replace(place)
 
 
 def install_all() -> dict[str, str]:

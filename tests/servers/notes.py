@@ -16,7 +16,7 @@ Notes = Mapping[str, Note]
 _NO_SCHEMA: Final = _cannot("this API of the server has no schema: AM Proxy describes it to the model in words")
 _NO_LOGPROBS: Final = _cannot("this API has no logprobs")
 _MESSAGES: Final = {"structured": _NO_SCHEMA, "bad_schema": _NO_SCHEMA, "logprobs": _NO_LOGPROBS}
-_ESTIMATED: Final = {"counted": _cannot("AM Proxy estimates: this lane does not ask the server")}
+_ESTIMATED: Final = {"counted": _cannot("AM Proxy estimates over this API")}
 
 _ONE_MODEL: Final = {"unknown_model": _cannot("the server has one model, which answers to any name")}
 _IGNORES_FORMAT: Final = _cannot("the server ignores `text.format`")

@@ -7,11 +7,13 @@ import httpx
 import pytest
 
 from tests.servers.bench import Bench
-from tests.servers.install import GGUF, is_installed, write_models
+from tests.servers.install import is_installed, write_models
 from tests.servers.lanes import LANES, settings_of
 from tests.servers.launch import LLAMA_CPP, started
 from tests.servers.run import check
 from tests.support.serving import serving
+
+pytestmark = pytest.mark.xdist_group("llama_cpp")
 
 LANE = next(lane for lane in LANES[LLAMA_CPP.title] if lane.slug == "chat")
 
@@ -21,8 +23,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """AM Proxy in front of llama.cpp."""
     if not is_installed(LLAMA_CPP.environment):
         pytest.skip("llama.cpp is not there (make servers installs it)")
-    if not GGUF.is_file():
-        write_models()
+    write_models()
     folder: Path = tmp_path_factory.mktemp("llama_cpp")
     with (
         started(LLAMA_CPP, folder) as server_url,
