@@ -10,9 +10,10 @@ from .responses_api import ResponsesApi
 _FORMATS: Final[tuple[Format, ...]] = ("json_object",)
 """It refuses a schema, even if litellm's model map has one."""
 
-_HOSTED: Final = ("deepseek_",)
-"""`deepseek_web_search` and `deepseek_read_url`, as it documents them. OpenAI's `web_search` it ignores without a
-word (`deepseek-flash`), or runs (`deepseek-v4-flash` in August 2026): then `hosted_tools` names it."""
+_HOSTED: Final = ("deepseek_", "web_search_call")
+"""`deepseek_web_search` and `deepseek_read_url`, as it documents them, and the items of its searches. OpenAI's
+`web_search` it ignores without a word (`deepseek-flash`), or runs (`deepseek-v4-flash` in August 2026): then
+`hosted_tools` names it."""
 
 PROVIDERS: Final = (
     Provider(

@@ -70,6 +70,26 @@ def test_hosted_tools_are_sent_to_a_server_that_may_run_them(settings: Json, run
         ]
 
 
+@pytest.mark.parametrize(
+    ("settings", "passes"),
+    [
+        ({"provider": "deepseek"}, True),
+        ({"provider": "openrouter"}, True),
+        ({"provider": "ollama", "hosted_tools": ["web_search"]}, True),
+        ({"provider": "ollama"}, False),
+        ({"tools": "functions"}, False),
+    ],
+)
+def test_a_past_search_goes_back_to_a_server_that_searches(settings: Json, *, passes: bool) -> None:
+    """DeepSeek wants it back unchanged, to restore what it found."""
+    searched = {"type": "web_search_call", "id": "ws_AM-1", "action": {"type": "search", "query": "q"}}
+    past = [{"role": "user", "content": "Hi"}, searched, {"role": "user", "content": "And?"}]
+    with ResponsesUpstream(answer(message("msg_1", "Hi"))) as upstream, posting(upstream, **settings) as post:
+        _, warnings, asked = post(input=past, tools=[FUNCTION])
+    assert (asked["input"][1] == {**searched, "id": "ws_1"}) is passes
+    assert len(warnings) == (not passes)
+
+
 @pytest.mark.parametrize("provider", ["openrouter", "lm_studio"])
 def test_with_auto_these_servers_get_all_tools_of_a_client_as_functions(provider: str) -> None:
     """LM Studio refuses a choice by name."""
