@@ -7,7 +7,7 @@ from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from app.settings import Model, Seal, Settings, Upstream
 from tests.support.long_conversation import HISTORY, TRIGGER, Json, compact, went_on
 from tests.support.servers import Ask, ResponsesUpstream, Script, Status
-from tests.support.servers.responses import answer, message
+from tests.support.servers.responses import ScriptedItem, answer, message
 from tests.support.serving import serving
 from tests.support.websocket_server import settings_of
 
@@ -105,6 +105,34 @@ def test_a_relay_carries_a_trigger_and_a_threshold_as_they_are() -> None:
         assert httpx.post(f"{url}/v1/responses", json=body).status_code == 200
     assert upstream.asks[0].body["context_management"] == wanted
     assert upstream.asks[0].body["input"] == [*HISTORY, item, TRIGGER]
+
+
+@pytest.mark.parametrize("sealed", ["gAAA", "AM2.of another AM Proxy"])
+def test_a_summary_that_an_upstream_sealed_goes_back_to_it_alone(sealed: str) -> None:
+    """Another one would refuse the request for it."""
+    made = {"type": "compaction", "id": "cmp_1", "encrypted_content": sealed}
+    item = ScriptedItem([], made, made)
+    with (
+        ResponsesUpstream(answer(item), answer(message("msg_1", "Yes."))) as one,
+        ResponsesUpstream(answer(message("msg_2", "No."))) as other,
+    ):
+        settings = Settings(
+            upstreams={
+                "a": Upstream(via="responses", base_url=one.url),
+                "b": Upstream(via="responses", base_url=other.url),
+            },
+            models={"one": Model(upstream="a"), "other": Model(upstream="b")},
+        )
+        with serving(settings) as url:
+            first = httpx.post(f"{url}/v1/responses", json={"model": "one", "input": [*HISTORY, TRIGGER]})
+            output = first.json()["output"]
+            assert [item["type"] for item in output] == ["compaction"]
+            assert went_on(url, output, "one").headers.get("x-am-warnings") is None
+            assert (
+                "input[0] was left out: only the server that" in went_on(url, output, "other").headers["x-am-warnings"]
+            )
+    assert one.asks[1].body["input"][0] == made
+    assert "compaction" not in [item.get("type") for item in other.asks[0].body["input"]]
 
 
 def test_a_relay_of_functions_sums_up_by_a_trigger_with_the_settings_of_the_client() -> None:

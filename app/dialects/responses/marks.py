@@ -6,6 +6,7 @@ The original is inside, so nothing has to be stored.
 from hashlib import sha256
 from typing import Any, Final
 
+from ...protocol.request.summaries import SUMMARY_TYPES
 from .relay_options import RelayOptions
 
 Json = dict[str, Any]
@@ -13,6 +14,8 @@ Json = dict[str, Any]
 ID_MARK: Final = "AM-"
 SEAL_MARK: Final = "AMR1."
 """How a marked seal begins. Only the upstream in its mark gets it: another could not read it and would refuse it."""
+SEALED: Final = ("reasoning", *SUMMARY_TYPES)
+"""Types of items whose content only the upstream can read."""
 _TAG: Final = 10
 """Length of the part that identifies the upstream."""
 
@@ -81,6 +84,6 @@ class Marks:
             return item
         upstream_id, sealed = item.get("id"), item.get("encrypted_content")
         with_id = {**item, "id": marked(upstream_id)} if isinstance(upstream_id, str) else item
-        if item.get("type") == "reasoning" and isinstance(sealed, str) and sealed:
+        if item.get("type") in SEALED and isinstance(sealed, str) and sealed:
             return {**with_id, "encrypted_content": marked_seal(sealed, self._tag)}
         return with_id

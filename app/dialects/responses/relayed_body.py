@@ -219,8 +219,8 @@ def _taken(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[Jso
 def _readable(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[Json | None, ClientWarning | None]:
     """The item without what this upstream cannot read; None if nothing of it remains."""
     sealed = item.get("encrypted_content")
-    if item.get("type") in SUMMARY_TYPES and str(sealed).startswith(ENVELOPES) and options.ids == "am":
-        return None, ClientWarning(param, str(item.get("type")), f"{param} was left out: {UNREADABLE_SUMMARY}")
+    if item.get("type") in SUMMARY_TYPES and isinstance(sealed, str) and options.ids == "am":
+        return _readable_summary(item, sealed, param, tag)
     if item.get("type") != "reasoning" or not isinstance(sealed, str):
         return item, None
     sealer = options.sealer
@@ -238,6 +238,13 @@ def _readable(item: Json, param: str, tag: str, options: RelayOptions) -> tuple[
         return readable, None
     details = f"{param}.encrypted_content was ignored: {UNREADABLE} Its text is sent instead."
     return readable, ClientWarning(f"{param}.encrypted_content", "reasoning", details)
+
+
+def _readable_summary(item: Json, sealed: str, param: str, tag: str) -> tuple[Json | None, ClientWarning | None]:
+    restored = None if sealed.startswith(ENVELOPES) else original_seal(sealed, tag)
+    if restored is None:
+        return None, ClientWarning(param, str(item["type"]), f"{param} was left out: {UNREADABLE_SUMMARY}")
+    return {**item, "encrypted_content": restored}, None
 
 
 def _restored(item: Json) -> Json:
