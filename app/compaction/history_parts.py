@@ -1,7 +1,7 @@
 """A conversation that is too long for one ask: its oldest outputs are shortened, then its oldest steps are taken alone.
 
-A **step** is what may not be separated: calls and their outputs, with what is between them. Reasoning is left out: a
-server that signs it wants all of it, or none.
+A **step** is what may not be separated: calls and their outputs, with what is between them, and reasoning with what the
+model wrote after it. A summary is asked for without reasoning: a server that signs it wants all of it, or none.
 """
 
 from collections.abc import Sequence
@@ -141,10 +141,14 @@ def _steps(items: Sequence[InputItem], sizes: Sequence[int]) -> list[HistoryStep
             last[call_id] = index
     steps: list[HistoryStep] = []
     start = reach = characters = 0
+    thought = False
     for index, item in enumerate(items):
-        if index > start and index > reach and not item.type.endswith("_output"):
+        is_answer = not (isinstance(item, MessageItem) and item.role != "assistant")
+        belongs = item.type.endswith("_output") or (is_answer and thought)
+        if index > start and index > reach and not belongs:
             steps.append(HistoryStep(start, index, characters))
             start, characters = index, 0
+        thought = isinstance(item, ReasoningItem) or (thought and is_answer and not item.type.endswith("_output"))
         characters += sizes[index]
         reach = max(reach, index, last.get(_call_id(item), 0))
     return [*steps, HistoryStep(start, len(items), characters)] if items else []

@@ -95,3 +95,27 @@ def test_it_is_done_in_threads(wanted: Json, monkeypatch: pytest.MonkeyPatch) ->
         result = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": items, "tools": TOOLS, **wanted})
     assert (result.status_code, len(server.refused) > 1) == (200, True)
     assert seen == {name: {"am-proxy-long-work"} for name in ("RelayTurn", "PostedItems", "tokens_of")}
+
+
+@pytest.mark.parametrize("words", range(0, 800, 100))
+def test_calls_keep_the_reasoning_before_them(words: int) -> None:
+    """DeepSeek, and OpenAI's own API, refuse a call without it. The model may have written words between them."""
+    items: list[Json] = [TASK]
+    for number in range(60):
+        thought = {"type": "reasoning", "id": f"rs_{number}", "summary": [], "encrypted_content": "xyz"}
+        said = {"role": "assistant", "content": "word " * words}
+        made = {"type": "function_call", "call_id": f"c{number}", "name": "read", "arguments": "{}"}
+        items += [
+            thought,
+            *([said] if words else []),
+            made,
+            {"type": "function_call_output", "call_id": f"c{number}", "output": "line " * 200},
+        ]
+    server = SmallWindow(WINDOW, answered)
+    with VllmResponses(server) as upstream, serving(SUMMARY_LANES["functions"].settings(upstream.url, WINDOW)) as url:
+        body = {"model": "m", "input": items, "tools": TOOLS, "truncation": "auto"}
+        result = httpx.post(f"{url}/v1/responses", json=body)
+    assert result.status_code == 200, result.text
+    (first, *kept) = [item.get("type", "message") for item in server.taken[0].body["input"]]
+    of_round = ["reasoning", *(["message"] if words else []), "function_call", "function_call_output"]
+    assert (first, kept) == ("message", of_round * (len(kept) // len(of_round)))
