@@ -12,13 +12,38 @@ from tests.support.terminal import Terminal, am_proxy, terminal
 COLUMNS = (80, 120)
 COMMANDS = [name for name in build_parser().commands if name not in {"help", "version"}]
 HELP = [[], *([name, "--help"] for name in COMMANDS), ["keys", "create", "--help"]]
-EVERY_HELP = f"""
+NEWCOMERS: list[tuple[list[str], str, list[str]]] = [
+    (["serv"], "", ['error: unknown command "serv" (did you mean serve?)']),
+    (["serve", "--prot", "1"], "", ["error: unknown flag --prot (did you mean --port?)"]),
+    (["serve", "--port", "99999"], "", ["--port: must be at most 65535"]),
+    (["check"], "[server]\nstrict = 'yes'", ["am-proxy.toml:2:10: server.strict: must be true or false"]),
+    (
+        ["check"],
+        "[server]\nhost = 127.0.0.1",
+        [
+            'am-proxy.toml:2:8: text needs quotes: host = "127.0.0.1"',
+            "   2 | host = 127.0.0.1",
+            "     |        ^^^^^^^^^",
+            "",
+            "1 error in am-proxy.toml",
+        ],
+    ),
+    (["serve"], "server:\n  port: 1", ["am-proxy.toml:1:1: is YAML, and the configuration is TOML: see"]),
+    (["check", "--config", "gone.toml"], "", ["gone.toml: cannot be read: there is no such file"]),
+]
+"""What somebody new types, the configuration, and the first lines of what is said."""
+ONE_BY_ONE = """
+import os, sys
 from app.__main__ import main
-for words in {HELP}:
+for folder, words in {commands}:
+    os.chdir(folder)
     try:
-        main(words)
+        code = main(words)
     except SystemExit as end:
-        print("ended with", end.code, flush=True)
+        code = end.code
+    sys.stdout.flush()
+    print("ended with", code, flush=True)
+    os.chdir(".." if folder != "." else ".")
 """
 BAD = """\
 [server]
@@ -81,16 +106,30 @@ def seen(shown: Terminal, columns: int, code: int) -> list[str]:
     return shown.lines
 
 
+def one_by_one(commands: list[list[str]], *, in_folders: bool = False) -> list[str]:
+    """The command line of one process that runs all these, each in a folder of its own: to start takes longer."""
+    placed = [(str(number) if in_folders else ".", words) for number, words in enumerate(commands)]
+    return [sys.executable, "-c", ONE_BY_ONE.format(commands=placed)]
+
+
+def each_said(lines: list[str]) -> list[tuple[list[str], int]]:
+    """What each of these commands said, and its exit code."""
+    said: list[tuple[list[str], int]] = []
+    begin = 0
+    for number, line in enumerate(lines):
+        if line.startswith("ended with "):
+            said.append((lines[begin:number], int(line.removeprefix("ended with "))))
+            begin = number + 1
+    return said
+
+
 @pytest.mark.parametrize("columns", COLUMNS)
 def test_every_help_fits(columns: int, tmp_path: Path) -> None:
-    """One process prints them all, for a dozen would take much longer to start."""
-    with terminal([sys.executable, "-c", EVERY_HELP], folder=tmp_path, columns=columns, rows=1000) as shown:
-        lines = seen(shown, columns, 0)
-    ends = [number for number, line in enumerate(lines) if line.startswith("ended with ")]
-    begins = [0, *(end + 1 for end in ends[:-1])]
-    for begin, words in zip(begins, HELP, strict=True):
-        assert lines[begin].startswith(" ".join(["usage: am-proxy", *words[:-1]]))
-    assert [lines[end] for end in ends] == ["ended with 2", *["ended with 0"] * (len(HELP) - 1)]
+    with terminal(one_by_one(HELP), folder=tmp_path, columns=columns, rows=1000) as shown:
+        said = each_said(seen(shown, columns, 0))
+    for (lines, code), words in zip(said, HELP, strict=True):
+        assert lines[0].startswith(" ".join(["usage: am-proxy", *words[:-1]]))
+        assert code == (0 if words else 2), words
 
 
 @pytest.mark.parametrize(
@@ -115,36 +154,17 @@ def test_every_mistake_is_shown_in_its_line(columns: int, environ: dict[str, str
 
 
 @pytest.mark.parametrize("columns", COLUMNS)
-@pytest.mark.parametrize(
-    ("words", "file", "expected"),
-    [
-        (["serv"], "", ['error: unknown command "serv" (did you mean serve?)']),
-        (["serve", "--prot", "1"], "", ["error: unknown flag --prot (did you mean --port?)"]),
-        (["serve", "--port", "99999"], "", ["--port: must be at most 65535"]),
-        (["check"], "[server]\nstrict = 'yes'", ["am-proxy.toml:2:10: server.strict: must be true or false"]),
-        (
-            ["check"],
-            "[server]\nhost = 127.0.0.1",
-            [
-                'am-proxy.toml:2:8: text needs quotes: host = "127.0.0.1"',
-                "   2 | host = 127.0.0.1",
-                "     |        ^^^^^^^^^",
-                "",
-                "1 error in am-proxy.toml",
-            ],
-        ),
-        (["serve"], "server:\n  port: 1", ["am-proxy.toml:1:1: is YAML, and the configuration is TOML: see"]),
-        (["check", "--config", "gone.toml"], "", ["gone.toml: cannot be read: there is no such file"]),
-    ],
-)
-def test_a_mistake_of_a_newcomer(
-    words: list[str], file: str, expected: list[str], columns: int, tmp_path: Path
-) -> None:
-    (tmp_path / "am-proxy.toml").write_text(file)
-    with terminal(am_proxy(*words), folder=tmp_path, columns=columns) as shown:
-        lines = seen(shown, columns, 2)
-    assert lines[0].startswith(expected[0])
-    assert lines[1 : len(expected)] == expected[1:]
+def test_the_mistakes_of_newcomers(columns: int, tmp_path: Path) -> None:
+    for number, (_, file, _) in enumerate(NEWCOMERS):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "am-proxy.toml").write_text(file)
+    commands = [words for words, _, _ in NEWCOMERS]
+    with terminal(one_by_one(commands, in_folders=True), folder=tmp_path, columns=columns, rows=1000) as shown:
+        said = each_said(seen(shown, columns, 0))
+    for (lines, code), (words, _, expected) in zip(said, NEWCOMERS, strict=True):
+        assert code == 2, words
+        assert lines[0].startswith(expected[0])
+        assert lines[1 : len(expected)] == expected[1:]
 
 
 @pytest.mark.parametrize("columns", COLUMNS)
