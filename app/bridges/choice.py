@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, NamedTuple, assert_never
 
-from ..protocol.problems import refuse
+from ..protocol.problems import ProblemError, refuse
 from ..protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
 from .base import BridgedTool
 from .registry import BRIDGES
@@ -48,6 +48,8 @@ def read_choice(
             return _read_allowed(tool_choice, tools, waiting, elsewhere, run_here)
         case ChosenTool() if run_here(tool_choice.type):
             return Choice("required"), frozenset()
+        case ChosenTool() if elsewhere(tool_choice.type):
+            raise _run_elsewhere(tool_choice.type)
         case ChosenTool():
             named = _Meanings(tools).named(tool_choice, "tool_choice")
             return _must_call(named), frozenset(named)
@@ -83,9 +85,19 @@ def _read_allowed(
     if choice.mode == "auto":
         return Choice("auto" if offered else "none"), allowed
     if not offered:
+        kind = next((chosen.type for chosen in choice.tools if elsewhere(chosen.type)), None)
+        if kind is not None:
+            raise _run_elsewhere(kind)
         raise refuse("invalid_value", "'tool_choice' demands a call, but allows no tool.", "tool_choice.tools")
     is_also_elsewhere = any(elsewhere(chosen.type) for chosen in choice.tools)
     return Choice("required") if is_also_elsewhere else _must_call(offered), allowed
+
+
+def _run_elsewhere(kind: str) -> ProblemError:
+    message = (
+        f"'tool_choice' demands '{kind[:64]}', which the model's own server runs, and which cannot be demanded here."
+    )
+    return refuse("invalid_value", message, "tool_choice")
 
 
 def _must_call(names: list[str]) -> Choice:

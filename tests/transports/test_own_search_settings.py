@@ -10,6 +10,7 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.options import ModelOptions
+from app.protocol.problems import ProblemError
 from app.settings import Model, Search, Secret, Settings, Upstream
 from tests.support import chat_requests, messages_requests
 from tests.support.script import call_turn, text_turn
@@ -191,6 +192,16 @@ def test_a_chat_server_takes_no_domains_and_no_limit() -> None:
     asked = chat_requests.ask(options, input="Hi", tools=[{**SEARCH, "filters": FILTERS}], max_tool_calls=2)
     assert asked.warnings == lost("filters.allowed_domains", "filters.blocked_domains", "max_tool_calls")
     assert asked.body["web_search_options"] == {}
+
+
+@pytest.mark.parametrize("choice", [SEARCH, {**REQUIRED, "tools": [SEARCH]}])
+def test_a_search_of_the_models_own_server_cannot_be_demanded(choice: Json) -> None:
+    options = ChatOptions(model=ModelOptions(web_search=True))
+    with pytest.raises(ProblemError) as refused:
+        chat_requests.ask(options, input="Hi", tools=[SEARCH, WEATHER], tool_choice=choice)
+    problem = refused.value.problem
+    assert (problem.code, problem.param) == ("invalid_value", "tool_choice")
+    assert "'web_search', which the model's own server runs" in problem.message
 
 
 @pytest.mark.parametrize(
