@@ -7,6 +7,7 @@ import pytest
 from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from tests.support.codex import Codex
 from tests.support.script import calls, counts, more, opens, stops, text_turn
+from tests.support.served_lanes import LANES, NATIVE, served
 from tests.support.servers import Ask, Step
 from tests.support.servers.small_window import SmallWindow
 from tests.support.serving import serving
@@ -25,16 +26,16 @@ OPENAI = ("-c", 'model_providers.am.name="OpenAI"', "-c", "model_auto_compact_to
 
 @pytest.mark.parametrize(
     ("name", "provider"),
-    [("chat", HTTP), ("chat", SOCKET), ("messages", SOCKET), ("functions", HTTP)],
-    ids=["chat, HTTP", "chat, websocket", "messages, websocket", "functions, HTTP"],
+    [("chat", HTTP), (NATIVE, SOCKET), ("messages", SOCKET), ("functions", HTTP)],
+    ids=["chat, HTTP", "native, websocket", "messages, websocket", "functions, HTTP"],
 )
 def test_a_conversation_that_has_grown_long_is_summed_up_in_the_middle_of_a_tool_loop(
     codex: Codex, name: str, provider: str
 ) -> None:
-    lane = SUMMARY_LANES[name]
+    lane = LANES[name]
     long = [opens(), calls(0, "exec_command", id="call_a"), more(0, COMMAND), stops("tool_calls"), counts(50_000, 10)]
     scripts = map(lane.translated, (long, SUMMARY, text_turn(DONE)))
-    with lane.server(*scripts) as upstream, serving(lane.settings(upstream.url, 64_000)) as url:
+    with lane.server(*scripts) as upstream, served(name, upstream) as url:
         codex.set_up(url, "m", provider=provider)
         ran = codex.run("Do it", *OPENAI)
     assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])

@@ -5,29 +5,20 @@ compresses what it posts, and offers more tools. The native Responses server is 
 """
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Final, NamedTuple
 
 import pytest
 from starlette.datastructures import Headers
 
-from app.settings import Model, Settings, Upstream
 from app.transports.content_encoding import encoding_of
 from tests.support.codex import NOWHERE, Codex
 from tests.support.script import call_turn, text_turn
-from tests.support.servers import Ask, ScriptedUpstream, Step
-from tests.support.serving import serving
-from tests.support.summary_lanes import CHAT, SUMMARY_LANES, SummaryLane
+from tests.support.served_lanes import LANES, NATIVE, served
+from tests.support.servers import Ask, Step
+from tests.support.summary_lanes import SummaryLane
 
 pytestmark = pytest.mark.xdist_group("litellm")
 
-NATIVE: Final = "native"
-LANES: Final[dict[str, SummaryLane]] = {
-    **SUMMARY_LANES,
-    "litellm": CHAT._replace(upstream={"via": "litellm", "provider": "openai"}),
-    NATIVE: CHAT,
-}
 DONE: Final = "Done: naïve 😀."
 PATCH: Final = """\
 *** Begin Patch
@@ -38,19 +29,6 @@ PATCH: Final = """\
 *** End Patch
 """
 TASK: Final = "Count the files."
-
-
-@contextmanager
-def served(name: str, upstream: ScriptedUpstream) -> Iterator[str]:
-    """A server of ours before this one."""
-    with serving(LANES[name].settings(upstream.url, 64_000)) as url:
-        if name != NATIVE:
-            yield url
-            return
-        relay = Upstream(via="responses", base_url=f"{url}/v1")
-        model = Model(upstream="behind", context_window=64_000)
-        with serving(Settings(upstreams={"behind": relay}, models={"m": model})) as before:
-            yield before
 
 
 class Way(NamedTuple):
