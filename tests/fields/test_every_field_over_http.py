@@ -43,7 +43,7 @@ class Sent:
         return [ask.body for ask in self.servers.upstream.asks]
 
 
-@pytest.fixture(params=[pytest.param(name, marks=pytest.mark.xdist_group(f"fields {name}")) for name in LANES])
+@pytest.fixture(scope="module", params=LANES)
 def sent(request: pytest.FixtureRequest) -> Iterator[Sent]:
     with lane_server(request.param) as servers, httpx.Client(timeout=20) as client:
         made = Sent(request.param, servers, client)
