@@ -112,7 +112,7 @@ class RunningTurn:
 
     def stop_at_boundary(self) -> None:
         """Ends it as steered, as soon as no item is open, if it can be."""
-        if isinstance(self._pump, Pump):
+        if isinstance(self._pump, Pump | MessageSteps):
             self._pump.stop_at_boundary()
 
     @property

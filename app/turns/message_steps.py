@@ -166,6 +166,11 @@ class MessageSteps:
         self._stop_reason = reason
         self._steps.stop(reason)
 
+    def stop_at_boundary(self) -> None:
+        """Ends the turn as steered, as soon as no item is open. It may also end in another way."""
+        if isinstance(self._steps, Pump):
+            self._steps.stop_at_boundary()
+
     def insert(self, event: Callable[[int], Event]) -> None:
         """Sends the event that this makes from a number, as `Pump.insert` does."""
         self._steps.insert(event)

@@ -16,10 +16,11 @@ from app.settings import Model, Secret, Server, Settings, Upstream
 from tests.support import grammar
 from tests.support.block_scripts import as_blocks
 from tests.support.event_stream import events_of, judged
-from tests.support.script import call_turn, calls, counts, opens, says, stops, text_turn
-from tests.support.servers import AnthropicUpstream, Ask, ChatUpstream, Hang, Pause, Script, Status, Step
+from tests.support.script import call_turn, calls, counts, opens, says, stops, text_turn, thinks
+from tests.support.servers import AnthropicUpstream, Ask, ChatUpstream, Hang, Latch, Pause, Script, Status, Step
 from tests.support.serving import serving
 from tests.support.sockets import opened, text_of
+from tests.support.steering import THOUGHT, steered
 
 Json = dict[str, Any]
 
@@ -34,14 +35,9 @@ TOOLS: Final = [
     {"type": "function", "name": "weather", "parameters": {"type": "object"}},
 ]
 MISMATCH: Final = "The input of a call of 'date' does not match the regular expression of the tool."
-NOT_RUN: Final = (
-    "The call was not run: its input does not match the regular expression of the tool. "
-    "Make the call again, with an input that matches."
-)
-NO_SUM: Final = (
-    "The call was not run: its input does not match the grammar of the tool after 2 characters. "
-    "Make the call again, with an input that matches."
-)
+AGAIN: Final = "The call was not run: its input does not match the {}. Make the call again, with an input that matches."
+NOT_RUN: Final = AGAIN.format("regular expression of the tool")
+NO_SUM: Final = AGAIN.format("grammar of the tool after 2 characters")
 UNREADABLE: Final = (
     "The input of a call of 'broken' was not checked: its grammar cannot be read (at 1(8): unknown name: \"nothing\")."
 )
@@ -163,12 +159,7 @@ def test_what_the_client_gets_and_what_the_model_is_told(via: str, name: str) ->
 
 
 def test_over_the_messages_api_with_signed_reasoning() -> None:
-    thinks = {"reasoning_content": "Hm."}
-    first = [
-        opens(),
-        {**opens(), "choices": [{"index": 0, "delta": thinks, "finish_reason": None}]},
-        *message(TODAY)[1:],
-    ]
+    first = [opens(), thinks("Hm."), *message(TODAY)[1:]]
     scripts = [as_blocks(first), as_blocks(message(DAY))]
     with AnthropicUpstream(*scripts) as upstream, before(upstream, via="messages") as url:
         events, late = ask(url)
@@ -292,3 +283,17 @@ def test_without_the_library_it_does_not_start(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(LibraryMissingError, match=re.escape("run pip install '.[grammars]'")):
         build_app(settings)
     build_app(Settings())
+
+
+@pytest.mark.parametrize("holds", [False, True])
+async def test_it_can_be_steered(*, holds: bool) -> None:
+    """The response ends before its next item, also if that is a call that is held or asked for again."""
+    gate = Latch()
+    rest = [says("Old"), Hang()] if not holds else [TODAY, stops("tool_calls")]
+    scripts = [[opens(), thinks("hm"), gate, *rest], *([message(DAY)] if holds else []), text_turn("New.")]
+    with ChatUpstream(*scripts) as upstream, before(upstream) as url:
+        async with opened(url) as client:
+            events = await steered(client, gate, THOUGHT, model="m", tools=TOOLS)
+            assert events[-1]["response"]["incomplete_details"] == {"reason": "steered"}
+            assert [item["type"] for item in events[-1]["response"]["output"]] == ["reasoning"]
+            assert text_of(await client.answer()) == "New."
