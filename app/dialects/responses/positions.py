@@ -116,10 +116,12 @@ class Positions:
         return events
 
     def _match(self, output: list[Any]) -> Sequence[int | None]:
-        """The positions of these items; where some are missing or new, by their ids, otherwise by their types."""
+        """The positions of these items: by their ids, if all are known; otherwise in order, or by their types."""
+        indices = [self._by_ids(item) for item in output]
+        if None not in indices and len(set(indices)) == len(indices):
+            return indices
         if len(self._items) == len(output):
             return sorted(self._items)
-        indices = [self._by_ids(item) for item in output]
         taken, free = set(indices), dict[str, deque[int]]()
         for index, known in sorted(self._items.items()):
             if index not in taken:

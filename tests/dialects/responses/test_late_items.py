@@ -70,3 +70,23 @@ def test_there_is_an_end_to_it() -> None:
     events = client_events(new_turn(), LATE["no events of items"](answer(*many)))
     assert sum(event["type"] == DONE for event in events) == MOST_LATE
     assert len(events[-1]["response"]["output"]) == MOST_LATE + 10
+
+
+def test_items_keep_their_ids_where_the_last_response_has_them_in_another_order() -> None:
+    """As transformers, which also gives the call and the message one position."""
+    made = {"type": "function_call", "id": "c1", "call_id": "c1", "name": "patch", "arguments": '{"input": "x"}'}
+    said = {"type": "message", "id": "m1", "role": "assistant", "status": "completed", "content": []}
+    events = [
+        event
+        for item in (made, said)
+        for event in (
+            {"type": "response.output_item.added", "output_index": 1, "item": {**item}},
+            {"type": DONE, "output_index": 1, "item": {**item}},
+        )
+    ]
+    last = {**answer()[-1]["response"], "output": [said, made]}
+    relayed = on_functions({"type": "custom", "name": "patch"})
+    sent = client_events(relayed, [*begins(), *events, {"type": "response.completed", "response": last}])
+    done = [event["item"] for event in sent if event["type"] == DONE]
+    assert [(item["type"], item.get("input")) for item in done] == [("custom_tool_call", "x"), ("message", None)]
+    assert sorted(sent[-1]["response"]["output"], key=done.index) == done
