@@ -13,6 +13,23 @@ CONTEXT: Final = 4096
 TURNING_LEAST: Final = HEAD // 2 - 1
 """Pairs of a head's dimensions are turned together: i and i + half."""
 
+RESPONSE: Final = {
+    "defaults": {"role": "assistant"},
+    "start_anchor_pattern": r"<\|im_start\|>assistant\n<\|[a-z_]+\|>",
+    "fields": {
+        "thinking": {"open": "<think>", "close": "</think>", "content": "text"},
+        "tool_calls": {
+            "open_pattern": r"\s*<tool_call>",
+            "close": "</tool_call>",
+            "repeats": True,
+            "content": "json",
+            "transform": {"type": "function", "function": "{content}"},
+        },
+        "content": {"close_pattern": r"\s*<\|im_end\|>", "content": "text"},
+    },
+}
+"""How transformers takes an answer apart."""
+
 
 def write(folder: Path) -> None:
     """Write the model."""
@@ -29,6 +46,7 @@ def write(folder: Path) -> None:
             "model_max_length": CONTEXT,
             "clean_up_tokenization_spaces": False,
             "chat_template": chat_template(),
+            "response_template": RESPONSE,
         },
     }
     for name, content in files.items():

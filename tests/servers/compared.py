@@ -30,11 +30,6 @@ def same(*questions: Question) -> Check:
     return check
 
 
-def spoken(text: str) -> str:
-    """The text without the empty thought that transformers leaves in it."""
-    return text.removeprefix("<think></think>")
-
-
 def calls(question: Question, count: int = 1) -> Check:
     """The calls are those of the model server, which has read as many."""
 
@@ -57,7 +52,7 @@ def says(answer: str, question: Question) -> Check:
     def check(bench: Bench) -> list[str]:
         direct = bench.direct(question)
         wanted = ANSWERS[answer]
-        found = [] if spoken(direct.text) == wanted else [f"the model said {direct.text!r}"]
+        found = [] if direct.text == wanted else [f"the model said {direct.text!r}"]
         return found + same(question)(bench)
 
     return check
@@ -191,4 +186,4 @@ def compacted(bench: Bench) -> list[str]:
     found = [] if kinds[-1] == "compaction" else [f"compacted to {kinds}"]
     question = bench.request(Question("say hello"))
     said = bench.whole(question | {"input": answer["output"] + question["input"]})
-    return found + ([] if spoken(said.text) == ANSWERS["greeting"] else [f"after it the model said {said.text!r}"])
+    return found + ([] if said.text == ANSWERS["greeting"] else [f"after it the model said {said.text!r}"])

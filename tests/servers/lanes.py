@@ -8,7 +8,7 @@ import httpx
 
 from app.settings import Model, Secret, Settings, Upstream
 from tests.servers.checkpoint import CONTEXT
-from tests.servers.launch import LLAMA_CPP, VLLM, Server
+from tests.servers.launch import LLAMA_CPP, TRANSFORMERS, VLLM, Server
 from tests.servers.notes import NOTES, Notes
 from tests.servers.questions import Question, as_chat, as_messages, as_request
 from tests.servers.said import Said, of_chat, of_messages, of_responses
@@ -72,8 +72,13 @@ def _lanes(server: Server, provider: str, litellm: str, reasoning_field: str) ->
 LANES: Final[Mapping[str, list[Lane]]] = {
     LLAMA_CPP.title: _lanes(LLAMA_CPP, "llama_cpp", "llamafile", "reasoning_content"),
     VLLM.title: _lanes(VLLM, "vllm", "hosted_vllm", "reasoning"),
+    TRANSFORMERS.title: [
+        lane
+        for lane in _lanes(TRANSFORMERS, "transformers", "hosted_vllm", "reasoning_content")
+        if lane.slug in {"chat", "responses", "litellm"}
+    ],
 }
-SERVERS: Final[Mapping[str, Server]] = {server.title: server for server in (LLAMA_CPP, VLLM)}
+SERVERS: Final[Mapping[str, Server]] = {server.title: server for server in (LLAMA_CPP, VLLM, TRANSFORMERS)}
 
 
 def settings_of(lanes: Sequence[Lane], url: str) -> Settings:

@@ -87,6 +87,17 @@ VLLM: Final = Server(
         "VLLM_NO_USAGE_STATS": "1",
     },
 )
+TRANSFORMERS: Final = Server(
+    "transformers serve",
+    "vllm",
+    "transformers",
+    lambda port: [
+        *(_program("vllm", "transformers"), "serve", str(CHECKPOINT), "--port", str(port), "--host", "127.0.0.1"),
+    ],
+    str(CHECKPOINT),
+    lambda _url: False,
+    {"OMP_NUM_THREADS": "1"},
+)
 
 
 def _free_port() -> int:

@@ -10,6 +10,10 @@ def _cannot(text: str) -> Note:
     return Note(text, able=False)
 
 
+def _untried(text: str) -> Note:
+    return Note(text, tried=False, able=False)
+
+
 Notes = Mapping[str, Note]
 """By behaviour."""
 
@@ -46,6 +50,23 @@ _VLLM_RESPONSES: Final = {
 
 _NO_GRAMMAR: Final = _cannot('the server refuses custom tools with a grammar: `tools = "functions"` sends functions')
 
+_NO_CHOICE: Final = _cannot("the server ignores `tool_choice`")
+_NO_FORMAT: Final = _cannot("the server enforces no schema")
+_TRANSFORMERS: Final = {
+    "required": _NO_CHOICE,
+    "named": _NO_CHOICE,
+    "structured": _NO_FORMAT,
+    "bad_schema": _NO_FORMAT,
+    "logprobs": _cannot("the server has no logprobs"),
+    "end_of_context": _untried("the server ends an answer without a limit after 1,024 tokens"),
+    "too_long": _cannot("the server has no limit of the context"),
+    "unknown_model": _cannot("the server refuses it with 400 and no code"),
+    "counted": _cannot("AM Proxy estimates: the server does not count"),
+    "cancelled": _untried("the server does not say whether it is busy"),
+}
+
+_NO_METADATA: Final = _cannot("the server refuses fields that it does not know, such as Codex's `client_metadata`")
+
 NOTES: Final[Mapping[tuple[str, str], Notes]] = {
     ("llama.cpp", "chat"): _ONE_MODEL,
     ("llama.cpp", "messages"): {**_ONE_MODEL, **_MESSAGES},
@@ -67,4 +88,13 @@ NOTES: Final[Mapping[tuple[str, str], Notes]] = {
         "codex_patch": _NO_GRAMMAR,
     },
     ("vLLM", "litellm"): {**_LOOSE_ARGUMENTS, **_ESTIMATED},
+    ("transformers serve", "chat"): _TRANSFORMERS,
+    ("transformers serve", "responses"): {
+        **_TRANSFORMERS,
+        "events": _cannot("the events are the server's own: fields that the Open Responses schema demands are missing"),
+        "limit": _cannot("the server says `completed` where it cut the answer"),
+        "custom": _cannot("the server calls custom tools as functions, with JSON"),
+        **dict.fromkeys(("codex", "codex_command", "codex_patch"), _NO_METADATA),
+    },
+    ("transformers serve", "litellm"): _TRANSFORMERS,
 }

@@ -12,7 +12,6 @@ from tests.conformance.install import NPM
 from tests.servers.answers import ANSWERS, PATCH
 from tests.servers.bench import Bench, Check
 from tests.servers.checkpoint import CONTEXT
-from tests.servers.compared import spoken
 from tests.servers.questions import Question
 from tests.support.codex import Codex, Ran
 from tests.support.running import run
@@ -62,11 +61,7 @@ def codex(prompt: str, answer: str, check: Callable[[Ran, Path], bool]) -> Check
 
     def checked(bench: Bench) -> list[str]:
         ran, work = _ran(bench, prompt)
-        found = (
-            []
-            if [spoken(text) for text in ran.said[-1:]] == [ANSWERS[answer]]
-            else [f"it said {ran.said} and {ran.errors}"]
-        )
+        found = [] if ran.said[-1:] == [ANSWERS[answer]] else [f"it said {ran.said} and {ran.errors}"]
         return found if check(ran, work) else [*found, f"not done: {ran.events}"]
 
     return checked

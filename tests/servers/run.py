@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import httpx
+from openai import OpenAIError
 
 from tests.conformance.install import ROOT
 from tests.servers.behaviours import BEHAVIOURS
@@ -36,7 +37,7 @@ def check(bench: Bench, slug: str) -> list[str]:
         return []
     try:
         found = BEHAVIOURS[slug].check(bench)
-    except (AssertionError, RefusedError, ValueError, KeyError, httpx.HTTPError) as error:
+    except (AssertionError, RefusedError, ValueError, KeyError, httpx.HTTPError, OpenAIError) as error:
         found = [f"{type(error).__name__}: {error}"]
     if note is not None and not note.able:
         return [] if found else [f"it works, but the page says: {note.text}"]

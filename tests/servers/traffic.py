@@ -9,7 +9,6 @@ import httpx
 
 from tests.servers.answers import ANSWERS
 from tests.servers.bench import Bench
-from tests.servers.compared import spoken
 from tests.servers.questions import Json, Question
 from tests.servers.said import of_response
 from tests.support.sockets import opened
@@ -104,5 +103,5 @@ def websocket(bench: Bench) -> list[str]:
     """Two turns on one connection, the second one in continuation of the first."""
     first, second = (of_response(response) for response in asyncio.run(_two_turns(bench)))
     thought, _, text = ANSWERS["thought"].removeprefix("<think>").partition("</think>")
-    own = (spoken(first.text), second.thought, second.text)
+    own = (first.text, second.thought, second.text)
     return [] if own == (ANSWERS["greeting"], thought, text) else [f"it said {own}"]
