@@ -118,7 +118,8 @@ class RunningTurn:
     @property
     def can_be_steered(self) -> bool:
         """Whether it can end before its next item: not if it may begin with a summary."""
-        return not isinstance(self._pump, SummaryFirst)
+        pump = self._pump
+        return pump.can_be_steered if isinstance(pump, MessageSteps) else not isinstance(pump, SummaryFirst)
 
     def insert(self, event: Callable[[int], Event]) -> None:
         """Sends the event that this makes from a number, before all that follow."""

@@ -115,6 +115,7 @@ class MessageSteps:
         self._outputs: _Outputs | None = None
         self._interrupted: Problem | None = None
         self._stop_reason: StopReason | None = None
+        self._is_steered = False
         self._loop = asyncio.get_running_loop()
         self._end = self._loop.time() + asks.clocks.turn
 
@@ -155,6 +156,8 @@ class MessageSteps:
                 self._steps.interrupt(self._interrupted)
             if self._stop_reason is not None:
                 self._steps.stop(self._stop_reason)
+            elif self._is_steered:
+                self._steps.stop_at_boundary()
 
     def interrupt(self, problem: Problem) -> None:
         """Ends the turn with this problem, unless the answer is complete. No further message begins."""
@@ -167,9 +170,15 @@ class MessageSteps:
         self._steps.stop(reason)
 
     def stop_at_boundary(self) -> None:
-        """Ends the turn as steered, as soon as no item is open. It may also end in another way."""
+        """Ends the turn as steered, as soon as no item is open; no further message begins."""
+        self._is_steered = True
         if isinstance(self._steps, Pump):
             self._steps.stop_at_boundary()
+
+    @property
+    def can_be_steered(self) -> bool:
+        """Whether it can end before its next item: not if it may begin with a summary."""
+        return isinstance(self._steps, Pump)
 
     def insert(self, event: Callable[[int], Event]) -> None:
         """Sends the event that this makes from a number, as `Pump.insert` does."""
