@@ -90,9 +90,9 @@ def test_a_past_search_goes_back_to_a_server_that_searches(settings: Json, *, pa
     assert len(warnings) == (not passes)
 
 
-@pytest.mark.parametrize("provider", ["openrouter", "lm_studio"])
+@pytest.mark.parametrize("provider", ["openrouter", "lm_studio", "transformers"])
 def test_with_auto_these_servers_get_all_tools_of_a_client_as_functions(provider: str) -> None:
-    """LM Studio refuses a choice by name."""
+    """LM Studio refuses a choice by name, and transformers ignores it."""
     made = answer(call("fc_1", "call_1", "patch", '{"input": "*** Be', 'gin Patch"}'))
     choice = {"type": "custom", "name": "patch"}
     with ResponsesUpstream(made) as upstream, posting(upstream, provider=provider) as post:

@@ -146,9 +146,10 @@ def thought_back(bench: Bench) -> list[str]:
     question = Question("weather in Lima", tools=True)
     request = bench.request(question) | {"include": ["reasoning.encrypted_content"]}
     output = posted(bench.client, f"{bench.url}/v1/responses", request).json()["output"]
-    if output[-1]["type"] != "function_call":
+    made = next((item for item in output if item["type"] == "function_call"), None)
+    if made is None:
         return [f"there is no call: {output}"]
-    made, said = output[-1], of_response({"output": output, "status": "completed", "usage": NOTHING})
+    said = of_response({"output": output, "status": "completed", "usage": NOTHING})
     given = {"type": "function_call_output", "call_id": made["call_id"], "output": "21"}
     past = Called(made["name"], made["arguments"], "21", said.thought, made["call_id"])
     found = [] if past.thought else ["there is no reasoning"]

@@ -93,7 +93,7 @@ NOTES: Final[Mapping[tuple[str, str], Notes]] = {
         **_TRANSFORMERS,
         "events": _cannot("the events are the server's own: fields that the Open Responses schema demands are missing"),
         "limit": _cannot("the server says `completed` where it cut the answer"),
-        "custom": _cannot("the server calls custom tools as functions, with JSON"),
+        "thought_back": _cannot("the server adds an empty message to each call, and reads it again with the history"),
         **dict.fromkeys(("codex", "codex_command", "codex_patch"), _NO_METADATA),
     },
     ("transformers serve", "litellm"): _TRANSFORMERS,
