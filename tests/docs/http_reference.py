@@ -282,7 +282,8 @@ def _websocket() -> str:
   that response runs. Answer: `response.steer.accepted`. The response ends before its next item, as `incomplete` with
   the reason `steered`, or as it would have ended, and another one begins by itself: with the same settings, the whole
   conversation and the new messages. If the response has calls, they wait for `response.create` with the outputs
-  (`response.steer.pending`). Input that is not used comes back in `response.steer.failed`.
+  (`response.steer.pending`). Input that is not used comes back in `response.steer.failed`. A response that may begin
+  with a summary (`context_management`) cannot be steered.
 - **Limits:** a message is as long as a body, `max_body_bytes`; one that is no `response.create` has at most 1 MiB, a
   `response.steer` 4 MiB, and the id in it 1,024 characters: longer ones get an error. Of frames under 1 KiB,
   {BURST:,} may come at once and {RATE} a second. A ping is sent every 20 seconds.
