@@ -18,19 +18,21 @@ HEAD = b"HTTP/1.1 200 OK\r\nx-request-id: req_AM-1\r\n"
 
 @contextmanager
 def program(reply: Reply) -> Iterator[int]:
-    """A program that answers so on a port of this machine."""
+    """A program that answers every request so on a port of this machine."""
 
     def run() -> None:
         with suppress(OSError):
-            connection, _ = listener.accept()
-            with connection:
-                connection.recv(65_536)
-                reply(connection)
+            while True:
+                connection, _ = listener.accept()
+                with connection, suppress(ConnectionError):
+                    connection.recv(65_536)
+                    reply(connection)
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=run, daemon=True)
         thread.start()
         yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)  # it accepts no more
     thread.join(5)
 
 
