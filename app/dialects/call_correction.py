@@ -20,11 +20,11 @@ from ..bridges.input_patterns import InputFault
 from ..bridges.table import BridgeTable
 from ..emitter.deltas import Broke, CallOpened, Delta, ProviderStateAdded, Stopped, TextDelta, UsageReported
 from ..emitter.lifecycle_events import used_together
-from ..prompt.nouns import Assistant, Call, Prompt, Text, ToolOutput
+from ..prompt.nouns import Assistant, Prompt, Text, ToolOutput
 from ..prompt.sealed_state import StateForm
 from ..protocol.response import Usage
 from ..protocol.warnings import ClientWarning
-from .message_record import MessageRecord
+from .message_record import MessageRecord, make_distinct
 
 NOT_RUN: Final = "The call was not run: its input {}. Make the call again, with an input that matches."
 OTHER_FAULT: Final = "The call was not run, because the input of another call does not match. Make it again as well."
@@ -131,16 +131,9 @@ class CallCorrection:
         """The prompt of the second message, for the faults of `inputs`, and no deltas."""
         self._has_asked_again = True
         self._used, self.usage = self.usage, None
-        ids = {piece.id for entry in self._prompt.entries for piece in _pieces(entry) if isinstance(piece, Call)}
         calls = list(self._record.calls.values())
-        for number, call in enumerate(calls):
-            call.id = f"held{number:05d}" if call.id in ids else call.id
-            ids.add(call.id)
+        make_distinct(calls, self._prompt.entries, "held")
         words = [OTHER_FAULT if fault is None else NOT_RUN.format(fault.words) for fault in faults]
         outputs = [ToolOutput(call.id, (Text(text),), failed=True) for call, text in zip(calls, words, strict=True)]
         entries = (*self._prompt.entries, Assistant(self._record.pieces()), *outputs)
         return msgspec.structs.replace(self._prompt, entries=entries), []
-
-
-def _pieces(entry: object) -> Sequence[object]:
-    return entry.pieces if isinstance(entry, Assistant) else ()

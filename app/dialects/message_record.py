@@ -1,5 +1,7 @@
 """What a model has written in one message, as pieces of a prompt: so that it can be asked to go on from there."""
 
+from collections.abc import Iterable
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -14,8 +16,11 @@ from ..emitter.deltas import (
     TextDelta,
 )
 from ..json_text import is_json_object
-from ..prompt.nouns import AssistantMessage, Call, PastThought, Piece, ProviderState, Text
+from ..prompt.nouns import Assistant, AssistantMessage, Call, Entry, PastThought, Piece, ProviderState, Text
 from ..prompt.sealed_state import StateForm
+
+_LENGTH = 9
+"""Characters of an id that every server takes."""
 
 
 class RecordedCall:
@@ -39,6 +44,17 @@ class RecordedCall:
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return {}
         return read if isinstance(read, dict) else {}
+
+
+def make_distinct(calls: Iterable[RecordedCall], entries: Iterable[Entry], prefix: str) -> None:
+    """Gives calls another id whose own is in these entries: some servers number the calls of each message from zero."""
+    pieces = (piece for entry in entries if isinstance(entry, Assistant) for piece in entry.pieces)
+    ids = {piece.id for piece in pieces if isinstance(piece, Call)}
+    others = (f"{prefix}{number:0{_LENGTH - len(prefix)}d}" for number in count())
+    for call in calls:
+        if call.id in ids:
+            call.id = next(other for other in others if other not in ids)
+        ids.add(call.id)
 
 
 class MessageRecord:

@@ -42,7 +42,7 @@ from ..prompt.own_search import OwnSearch
 from ..prompt.sealed_state import StateForm
 from ..protocol.response import Usage
 from ..protocol.warnings import ClientWarning
-from .message_record import MessageRecord
+from .message_record import MessageRecord, make_distinct
 from .search_calls import NO_MORE, NO_MORE_PAGES, SearchOutput, WantedSearch, address_is_in, wanted_by
 
 NOT_RUN: Final = "Searches that the model wanted were not run, because it called functions of the client as well."
@@ -188,6 +188,7 @@ class SearchLoop:
     def go_on(self, outputs: Sequence[SearchOutput]) -> tuple[Prompt, list[Delta]]:
         """The prompt of the next message, and the deltas for the client, for the outputs of `wanted`."""
         wanted = self.wanted()
+        make_distinct(self._record.calls.values(), self._prompt.entries, "search")
         results = [
             ToolOutput(call.id, (Text(output.text),), output.failed)
             for call, output in zip(self._record.calls.values(), outputs, strict=True)

@@ -163,3 +163,15 @@ def test_an_upstream_that_is_busy_after_a_search_is_asked_once_more() -> None:
         response = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "x", "tools": TOOLS}).json()
     assert [item["type"] for item in response["output"]] == ["web_search_call", "message"]
     assert (len(server.asked), len(upstream.asks)) == (1, 3)
+
+
+def test_ids_that_repeat_are_replaced() -> None:
+    """Some servers number the calls of each message from zero."""
+    scripts = [CATS, CATS, text_turn("They sleep.")]
+    with SearchServer() as server, ChatUpstream(*scripts) as upstream, between(upstream, server) as url:
+        asked = {"model": "m", "input": "What do cats do?", "tools": TOOLS}
+        assert httpx.post(f"{url}/v1/responses", json=asked).json()["status"] == "completed"
+    messages = upstream.asks[-1].body["messages"]
+    made = [call["id"] for each in messages for call in each.get("tool_calls", ())]
+    assert made == [each["tool_call_id"] for each in messages if each["role"] == "tool"]
+    assert len(set(made)) == 2
