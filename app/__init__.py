@@ -20,6 +20,7 @@ The map
     own_thread.py       runs blocking calls, such as looking up names, in threads of their own
     loop_delay.py       measures how late the timers of this process are
     grammars/           checks texts against Lark grammars, in processes of their own
+    judges/             what clients need of the answers of any Responses server, for `am-proxy comply`
     fair_slots.py       threads and fetches, shared fairly among callers (slots of turns: turns/limits)
     version.py          the version of this package
     inspector/          the page at `/`

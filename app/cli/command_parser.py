@@ -16,6 +16,7 @@ _ANOTHER_WORD: Final = {
     **dict.fromkeys(("setup", "configure", "new"), "init"),
     **dict.fromkeys(("key", "token", "tokens"), "keys"),
     **dict.fromkeys(("codex", "opencode", "agent", "agents"), "launch"),
+    **dict.fromkeys(("compliance", "conformance", "judge"), "comply"),
     "completions": "completion",
 }
 """What other programs call these commands."""

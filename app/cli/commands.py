@@ -38,6 +38,10 @@ def _run(arguments: Sequence[str] | None) -> int:
             from .keys import create  # noqa: PLC0415 — as above
 
             return create(flags["name"], flags["models"])
+        case "comply":
+            from .comply import comply  # noqa: PLC0415 — as above
+
+            return comply(flags.pop("url"), as_json=flags.pop("json"), **flags)
         case "launch":
             return _launch(flags)
         case command:

@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from app.judges import judge_stream
 from tests.support.consumer import Consumed, check_consumed
 from tests.support.grammar import check
 from tests.support.judges import judge
@@ -32,7 +33,8 @@ def _event_of(frame: bytes) -> dict[str, Any]:
 
 
 def judged(events: Sequence[dict[str, Any]]) -> Consumed:
-    """What the reference consumer makes of a stream that the grammar and both foreign judges accept."""
+    """What the reference consumer makes of a stream that the grammar, both foreign judges and all clients accept."""
     check(events)
     judge(events)
+    assert [finding for finding in judge_stream(events) if finding.rule.is_fault] == []
     return check_consumed(events)

@@ -1,0 +1,246 @@
+"""The client of `am-proxy comply`: asks a Responses server, and judges all that it answers."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple, Self
+
+import aiohttp
+
+from ..judges import (
+    Finding,
+    Frames,
+    Rule,
+    StreamJudge,
+    TypesJudge,
+    judge_answered_error,
+    judge_answered_response,
+)
+from ..judges import client_rules as rules
+from ..judges.findings import Findings, quoted
+from ..judges.response_judge import judge_error_object
+from ..upstreams.proxies import proxy_for
+
+Json = dict[str, Any]
+
+PATIENCE: Final = 60
+"""Seconds for which the server may send nothing."""
+LONGEST: Final = 16 * 1024 * 1024
+"""Bytes of one answer that are read."""
+_ENDS: Final = {"response.completed", "response.incomplete", "response.failed", "error"}
+
+
+class BrokenError(Exception):
+    """A broken rule after which the question cannot go on."""
+
+    def __init__(self, rule: Rule, detail: str, offending: Any = "") -> None:
+        super().__init__(detail)
+        self.finding = Finding(rule, detail, quoted(offending))
+
+
+class Answered(NamedTuple):
+    """An answer that was read as a whole."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: Any
+    """JSON, or text if it is none."""
+
+
+class ComplyClient:
+    """Speaks to one server. What it finds is in `found`."""
+
+    def __init__(self, url: str, model: str, key: str, types: TypesJudge) -> None:
+        """`url` ends like a base URL of an SDK, mostly with /v1."""
+        self.url = url.rstrip("/")
+        self.model = model
+        self.found: list[Finding] = []
+        self._types = types
+        self._headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._session: aiohttp.ClientSession | None = None
+
+    async def __aenter__(self) -> Self:
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=PATIENCE)
+        self._session = aiohttp.ClientSession(headers=self._headers, timeout=timeout, auto_decompress=True)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        assert self._session is not None  # noqa: S101 — set on entering
+        await self._session.close()
+
+    @asynccontextmanager
+    async def _open(self, method: str, path: str, body: Json | bytes | None) -> AsyncIterator[aiohttp.ClientResponse]:
+        assert self._session is not None  # noqa: S101 — as above
+        data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        headers = {"content-type": "application/json"} if data is not None else {}
+        address = self.url + path
+        try:
+            async with self._session.request(
+                method, address, data=data, headers=headers, proxy=proxy_for(address), allow_redirects=False
+            ) as response:
+                yield response
+        except TimeoutError:
+            raise BrokenError(rules.ANSWERED, f"nothing came for {PATIENCE} s") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise BrokenError(rules.ANSWERED, f"the connection failed: {str(error) or type(error).__name__}") from None
+
+    async def asked(self, method: str, path: str, body: Json | bytes | None = None) -> Answered:
+        """The answer to any request, which is not judged."""
+        async with self._open(method, path, body) as response:
+            return await _whole(response)
+
+    async def completed(self, *items: Json, path: str = "/responses", **fields: Any) -> Json:
+        """The answer to a request without `stream`, judged."""
+        async with self._open("POST", path, self._body(items, fields)) as response:
+            answer = await _whole(response)
+            if response.headers.get("connection", "").lower() == "close":
+                self._add(rules.KEEP_ALIVE, "the server closes it", "connection: close")
+        if answer.status != HTTPStatus.OK:
+            self._refused(answer)
+        if path == "/responses":
+            self.found += judge_answered_response(answer.body) or self._types.response(answer.body)
+        if not isinstance(answer.body, dict):
+            raise BrokenError(rules.ANSWERED, "the body is no JSON object", answer.body)
+        body: Json = answer.body
+        return body
+
+    async def streamed(self, *items: Json, **fields: Any) -> list[Json]:
+        """The events of an answer, judged."""
+        async with self._open("POST", "/responses", self._body(items, {**fields, "stream": True})) as response:
+            if response.status != HTTPStatus.OK:
+                self._refused(await _whole(response))
+            return await self._events_of(response)
+
+    async def refused(self, body: Json | bytes, method: str = "POST", path: str = "/responses") -> None:
+        """An invalid request must be refused as clients understand it; a stream may say so in an event."""
+        async with self._open(method, path, body) as response:
+            if response.status == HTTPStatus.OK and response.content_type == "text/event-stream":
+                events = await self._events_of(response)
+                if events and events[-1].get("type") not in {"response.failed", "error"}:
+                    self._add(rules.ERROR_STATUS, "it was answered", events[-1])
+                return
+            answer = await _whole(response)
+        self.found += judge_answered_error(answer.status, answer.headers, answer.body)
+
+    async def left(self, *items: Json) -> None:
+        """Ask for a long answer, and leave after its first event."""
+        async with self._open("POST", "/responses", self._body(items, {"stream": True})) as response:
+            if response.status != HTTPStatus.OK:
+                self._refused(await _whole(response))
+            await response.content.readany()
+            response.close()
+
+    @asynccontextmanager
+    async def websocket(self) -> AsyncIterator["ComplySocket"]:
+        """A connection over which several answers come."""
+        assert self._session is not None  # noqa: S101 — as above
+        address = f"{self.url}/responses"
+        try:
+            async with self._session.ws_connect(
+                address, proxy=proxy_for(address), max_msg_size=LONGEST, timeout=aiohttp.ClientWSTimeout(ws_close=5)
+            ) as connection:
+                yield ComplySocket(self, connection)
+        except aiohttp.WSServerHandshakeError as error:
+            raise BrokenError(rules.ANSWERED, f"there is no websocket: status {error.status}") from None
+        except TimeoutError:
+            raise BrokenError(rules.ANSWERED, f"nothing came for {PATIENCE} s") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise BrokenError(rules.ANSWERED, f"the connection failed: {str(error) or type(error).__name__}") from None
+
+    def judge_events(self, events: list[Json]) -> None:
+        """Judge the events of one answer."""
+        judge = StreamJudge()
+        for event in events:
+            judge.read(event)
+        judge.end()
+        self.found += judge.found.found + self._types.events(judge.sound)
+
+    def _add(self, rule: Rule, detail: str, offending: Any) -> None:
+        self.found.append(Finding(rule, detail, quoted(offending)))
+
+    def _body(self, items: tuple[Json, ...], fields: Mapping[str, Any]) -> Json:
+        return {"model": self.model, "input": list(items), **fields}
+
+    def _refused(self, answer: Answered) -> None:
+        self.found += judge_answered_error(answer.status, answer.headers, answer.body)
+        raise BrokenError(rules.ANSWERED, f"refused with status {answer.status}", answer.body)
+
+    async def _events_of(self, response: aiohttp.ClientResponse) -> list[Json]:
+        frames = Frames(response.headers.get("content-type", ""))
+        events: list[Json] = []
+        read = 0
+        async for piece in response.content.iter_any():
+            events += frames.feed(piece)
+            read += len(piece)
+            if read > LONGEST:
+                raise BrokenError(rules.ANSWERED, f"the answer is longer than {LONGEST} bytes")
+        events += frames.end()
+        self.found += frames.found.found
+        self.judge_events(events)
+        return events
+
+
+class ComplySocket:
+    """A websocket, and its answers one after the other."""
+
+    def __init__(self, client: ComplyClient, connection: aiohttp.ClientWebSocketResponse) -> None:
+        self._client = client
+        self._connection = connection
+
+    async def _answer(self, fields: Json) -> list[Json]:
+        request = {"type": "response.create", "model": self._client.model, "store": False, **fields}
+        await self._connection.send_str(json.dumps(request))
+        events: list[Json] = []
+        read = 0
+        while not events or events[-1]["type"] not in _ENDS:
+            message = await self._connection.receive(PATIENCE)
+            if message.type is not aiohttp.WSMsgType.TEXT:
+                raise BrokenError(rules.LAST_EVENT, "the connection ended in the middle of an answer")
+            try:
+                event = json.loads(message.data)
+            except (ValueError, RecursionError):
+                event = None
+            if not isinstance(event, dict) or not isinstance(event.get("type"), str):
+                raise BrokenError(rules.EVENT_JSON, "a frame is no JSON object with a type", message.data)
+            read += len(message.data)
+            if read > LONGEST:
+                raise BrokenError(rules.ANSWERED, f"the answer is longer than {LONGEST} characters")
+            events.append(event)
+        return events
+
+    async def completed(self, **fields: Any) -> Json:
+        """The response at the end of an answer, which is judged."""
+        events = await self._answer(fields)
+        self._client.judge_events(events)
+        if events[-1]["type"] != "response.completed" or not isinstance(events[-1].get("response"), dict):
+            raise BrokenError(rules.ANSWERED, f"it ended with {events[-1]['type']}", events[-1])
+        response: Json = events[-1]["response"]
+        return response
+
+    async def refused(self, code: str = "", **fields: Any) -> None:
+        """The request must be refused by an error frame, with this code if there is one."""
+        [*before, frame] = await self._answer(fields)
+        if frame["type"] != "error":
+            raise BrokenError(rules.ERROR_STATUS, f"it ended with {frame['type']}", frame)
+        if before:
+            self._client.judge_events([*before, frame])
+        error = frame.get("error")
+        judged = Findings()
+        judge_error_object(judged, error, frame)
+        self._client.found += judged.found
+        if code and (not isinstance(error, dict) or error.get("code") != code):
+            raise BrokenError(rules.ANSWERED, f"the code of the error is not {code}", frame)
+
+
+async def _whole(response: aiohttp.ClientResponse) -> Answered:
+    text = bytearray()
+    async for piece in response.content.iter_any():
+        text += piece
+        if len(text) > LONGEST:
+            raise BrokenError(rules.ANSWERED, f"the answer is longer than {LONGEST} bytes")
+    try:
+        body = json.loads(bytes(text))
+    except (ValueError, RecursionError):
+        body = text.decode(errors="replace")
+    return Answered(response.status, response.headers, body)

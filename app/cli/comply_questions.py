@@ -1,0 +1,206 @@
+"""The questions of `am-proxy comply`. Many are those of the published suite of Open Responses, under its names."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+from ..judges import client_rules as rules
+from .comply_client import BrokenError, ComplyClient, Json
+
+Question = Callable[[ComplyClient], Awaitable[None]]
+
+_RED: Final = (
+    "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAA"
+    "AABJRU5ErkJggg=="
+)
+_WEATHER: Final = {
+    "type": "function",
+    "name": "get_weather",
+    "description": "The weather of a place.",
+    "parameters": {"type": "object", "properties": {"location": {"type": "string"}}, "required": ["location"]},
+}
+_WHICH_WEATHER: Final = "What's the weather like in San Francisco?"
+_NOT_FOUND: Final = "previous_response_not_found"
+_NOT_THERE: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
+
+
+def _says(role: str, text: str, **more: Any) -> Json:
+    return {"type": "message", "role": role, "content": text, **more}
+
+
+def _calls(output: Any) -> list[Json]:
+    items = output if isinstance(output, list) else []
+    return [item for item in items if isinstance(item, dict) and item.get("type") == "function_call"]
+
+
+async def _basic_response(client: ComplyClient) -> None:
+    await client.completed(_says("user", "Say hello in exactly 3 words."))
+
+
+async def _assistant_phase(client: ComplyClient) -> None:
+    history = [_says("assistant", "I should look.", phase="commentary"), _says("assistant", "4", phase="final_answer")]
+    await client.completed(*history, _says("user", "Repeat only the number."))
+
+
+async def _streaming_response(client: ComplyClient) -> None:
+    await client.streamed(_says("user", "Count from 1 to 5."))
+
+
+async def _system_prompt(client: ComplyClient) -> None:
+    await client.completed(_says("system", "You are a pirate."), _says("user", "Say hello."))
+
+
+async def _multi_turn(client: ComplyClient) -> None:
+    before = [_says("user", "My name is Alice."), _says("assistant", "Hello Alice!")]
+    await client.completed(*before, _says("user", "What is my name?"))
+
+
+async def _image_input(client: ComplyClient) -> None:
+    picture = [{"type": "input_text", "text": "What is this?"}, {"type": "input_image", "image_url": _RED}]
+    try:
+        await client.completed({"type": "message", "role": "user", "content": picture})
+    except BrokenError as broken:  # many models see no images
+        raise BrokenError(rules.NOT_OFFERED, f"images: {broken}", broken.finding.quote) from None
+
+
+async def _tool_calling(client: ComplyClient) -> None:
+    body = await client.completed(_says("user", _WHICH_WEATHER), tools=[_WEATHER])
+    if not _calls(body.get("output")):
+        raise BrokenError(rules.CALLED, "the model did not call the tool", body)
+
+
+async def _streamed_call(client: ComplyClient) -> None:
+    question = _says("user", _WHICH_WEATHER)
+    events = await client.streamed(question, tools=[_WEATHER], tool_choice="required")
+    done = [event["item"] for event in events if event["type"] == "response.output_item.done" and "item" in event]
+    items = [item for item in done if isinstance(item, dict)]
+    calls = _calls(items)
+    if not calls:
+        raise BrokenError(rules.CALLED, "no call was streamed, though one was required", events[-1] if events else "")
+    outputs = [
+        {"type": "function_call_output", "call_id": call.get("call_id"), "output": "Sunny, 20 degrees."}
+        for call in calls
+    ]
+    await client.streamed(question, *items, *outputs, tools=[_WEATHER])
+
+
+async def _compacted(client: ComplyClient, *items: Json) -> list[Json]:
+    answer = await client.asked("POST", "/responses/compact", {"model": client.model, "input": list(items)})
+    if answer.status in _NOT_THERE:
+        raise BrokenError(rules.NOT_OFFERED, "there is no /responses/compact", answer.body)
+    output = answer.body.get("output") if isinstance(answer.body, dict) else None
+    kinds = [item.get("type") for item in output if isinstance(item, dict)] if isinstance(output, list) else []
+    if answer.status != HTTPStatus.OK or not isinstance(output, list) or kinds.count("compaction") != 1:
+        raise BrokenError(rules.ANSWERED, f"status {answer.status}, without one compaction item", answer.body)
+    return output
+
+
+async def _compact_response(client: ComplyClient) -> None:
+    await _compacted(client, _says("user", "We launch on Tuesday."), _says("assistant", "Understood, on Tuesday."))
+
+
+async def _compact_missing_model(client: ComplyClient) -> None:
+    body = {"input": [_says("user", "Sum this up.")]}
+    answer = await client.asked("POST", "/responses/compact", body)
+    if answer.status in _NOT_THERE:
+        raise BrokenError(rules.NOT_OFFERED, "there is no /responses/compact", answer.body)
+    error = answer.body.get("error") if isinstance(answer.body, dict) else None
+    if answer.status != HTTPStatus.BAD_REQUEST or not isinstance(error, dict) or error.get("param") != "model":
+        raise BrokenError(rules.ANSWERED, f"status {answer.status}, where a 400 must name the param model", answer.body)
+
+
+async def _invalid_json(client: ComplyClient) -> None:
+    await client.refused(b'{"model":')
+
+
+async def _invalid_input(client: ComplyClient) -> None:
+    await client.refused({"model": client.model, "input": 7})
+
+
+async def _invalid_stream(client: ComplyClient) -> None:
+    await client.refused({"model": client.model, "input": 7, "stream": True})
+
+
+async def _leaving(client: ComplyClient) -> None:
+    await client.left(_says("user", "Count from 1 to 500, in words."))
+    try:
+        await client.completed(_says("user", "Say hello."))
+    except BrokenError as broken:
+        raise BrokenError(rules.AFTER_LEAVING, str(broken), broken.finding.quote) from None
+
+
+async def _websocket_response(client: ComplyClient) -> None:
+    async with client.websocket() as socket:
+        await socket.completed(input=[_says("user", "Count from 1 to 3.")])
+
+
+async def _websocket_sequential(client: ComplyClient) -> None:
+    async with client.websocket() as socket:
+        answers = [await socket.completed(input=f"Reply with exactly: {word}") for word in ("first", "second")]
+    if answers[0].get("id") == answers[1].get("id"):
+        raise BrokenError(rules.RESPONSE_ID, "two responses have the same id", answers[1])
+
+
+async def _websocket_continuation(client: ComplyClient) -> None:
+    async with client.websocket() as socket:
+        first = await socket.completed(input="Remember the code word: cobalt. Reply with OK.")
+        second = await socket.completed(input="What is the code word?", previous_response_id=first.get("id"))
+    if second.get("previous_response_id") != first.get("id"):
+        raise BrokenError(rules.CONTINUED, f"it is {second.get('previous_response_id')!r}", second)
+
+
+async def _websocket_reconnect(client: ComplyClient) -> None:
+    async with client.websocket() as socket:
+        first = await socket.completed(input="Remember the code word: copper.")
+    async with client.websocket() as socket:
+        await socket.refused(_NOT_FOUND, input="Go on.", previous_response_id=first.get("id"))
+        await socket.completed(input=[_says("user", "Begin again.")])
+
+
+async def _websocket_not_found(client: ComplyClient) -> None:
+    async with client.websocket() as socket:
+        await socket.refused(_NOT_FOUND, input="Hi", previous_response_id="resp_missing_1")
+
+
+async def _websocket_evicts(client: ComplyClient) -> None:
+    orphan = {"type": "function_call_output", "call_id": "call_missing", "output": "There is no such call."}
+    async with client.websocket() as socket:
+        first = await socket.completed(input="Remember the code word: ember.")
+        await socket.refused(input=[orphan], previous_response_id=first.get("id"))
+        await socket.refused(_NOT_FOUND, input="Go on.", previous_response_id=first.get("id"))
+
+
+async def _websocket_compact(client: ComplyClient) -> None:
+    history = [_says("user", "Remember the code word: slate."), _says("assistant", "OK."), _says("user", "Sum it up.")]
+    window = await _compacted(client, *history)
+    async with client.websocket() as socket:
+        response = await socket.completed(input=[*window, _says("user", "Go on from here.")], tools=[])
+    if response.get("previous_response_id") is not None:
+        raise BrokenError(rules.CONTINUED, "a new conversation names an earlier response", response)
+
+
+QUESTIONS: Final[Mapping[str, Question]] = {
+    "basic-response": _basic_response,
+    "assistant-phase": _assistant_phase,
+    "system-prompt": _system_prompt,
+    "multi-turn": _multi_turn,
+    "image-input": _image_input,
+    "tool-calling": _tool_calling,
+    "streaming-response": _streaming_response,
+    "streamed-call": _streamed_call,
+    "compact-response": _compact_response,
+    "compact-missing-model": _compact_missing_model,
+    "invalid-json": _invalid_json,
+    "invalid-input": _invalid_input,
+    "invalid-stream": _invalid_stream,
+    "leaving": _leaving,
+}
+OVER_WEBSOCKET: Final[Mapping[str, Question]] = {
+    "websocket-response": _websocket_response,
+    "websocket-sequential-responses": _websocket_sequential,
+    "websocket-continuation": _websocket_continuation,
+    "websocket-reconnect-store-false-recovery": _websocket_reconnect,
+    "websocket-previous-response-not-found": _websocket_not_found,
+    "websocket-failed-continuation-evicts-cache": _websocket_evicts,
+    "websocket-compact-new-chain": _websocket_compact,
+}

@@ -1,0 +1,108 @@
+"""What clients need of a whole response and of an error."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+from . import client_rules as rules
+from .event_table import is_number, is_text
+from .findings import Finding, Findings, narrowed
+from .item_judge import judge_done_item, judge_fields, judge_parts
+
+STATUSES: Final = ("completed", "failed", "in_progress", "cancelled", "queued", "incomplete")
+_FINAL: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
+_COUNTS: Final = ("input_tokens", "output_tokens", "total_tokens")
+_DETAILS: Final = {"input_tokens_details": "cached_tokens", "output_tokens_details": "reasoning_tokens"}
+
+
+def judge_answered_response(body: object) -> list[Finding]:
+    """What is wrong with the answer to a request without `stream`."""
+    found = Findings()
+    if not isinstance(body, dict):
+        found.add(rules.RESPONSE_OBJECT, "the body is no JSON object", body)
+        return found.found
+    if body.get("object") != "response":
+        found.add(rules.RESPONSE_KIND, f"object is {body.get('object')!r}", narrowed(body, "id", "object"))
+    judge_response_fields(found, body, body)
+    status = body.get("status")
+    if status not in STATUSES:
+        found.add(rules.STATUS, f"status is {status!r}", narrowed(body, "id", "status"))
+    judge_end(found, str(status), body, body)
+    output = body.get("output")
+    for item in output if isinstance(output, list) else []:
+        if not isinstance(item, dict):
+            found.add(rules.ITEM_FIELDS, "an item is no object", body)
+        elif judge_fields(found, item, item, "output"):
+            judge_done_item(found, item, item)
+            judge_parts(found, item, item)
+    return found.found
+
+
+def judge_response_fields(found: Findings, response: Mapping[str, Any], offending: Any) -> None:
+    """The fields that every response needs."""
+    missing = [key for key in ("id", "model") if not is_text(response.get(key))]
+    if type(response.get("created_at")) not in (int, float):
+        missing.append("created_at")
+    if missing:
+        found.add(
+            rules.RESPONSE_FIELDS,
+            f"missing or of the wrong type: {', '.join(missing)}",
+            narrowed(offending, "id", "created_at", "model"),
+        )
+    if not isinstance(response.get("output"), list):
+        found.add(rules.RESPONSE_OUTPUT, "output is no list", narrowed(offending, "id", "output"))
+
+
+def judge_end(found: Findings, status: str, response: Mapping[str, Any], offending: Any) -> None:
+    """The fields of a response that has ended, by its status."""
+    usage = response.get("usage")
+    if usage is None:
+        if status == "completed":
+            found.add(rules.USAGE_MISSING, "there is no usage", narrowed(offending, "id", "usage"))
+    elif trouble := _usage_trouble(usage):
+        found.add(rules.USAGE, trouble, narrowed(offending, "id", "usage"))
+    if status == "failed":
+        error = response.get("error")
+        if not isinstance(error, dict) or not is_text(error.get("message")) or not is_text(error.get("code")):
+            found.add(rules.FAILED_ERROR, "there is no code or no message", narrowed(offending, "id", "error"))
+    if status == "incomplete":
+        details = response.get("incomplete_details")
+        if not isinstance(details, dict) or not is_text(details.get("reason")):
+            found.add(rules.INCOMPLETE_REASON, "there is no reason", narrowed(offending, "id", "incomplete_details"))
+
+
+def _usage_trouble(usage: Any) -> str:
+    if not isinstance(usage, dict):
+        return "usage is no object"
+    wrong = [key for key in _COUNTS if not is_number(usage.get(key))]
+    for details, key in _DETAILS.items():
+        value = usage.get(details)
+        if value is not None and (not isinstance(value, dict) or not is_number(value.get(key))):
+            wrong.append(f"{details}.{key}")
+    return f"no whole numbers: {', '.join(wrong)}" if wrong else ""
+
+
+def judge_answered_error(status: int, headers: Mapping[str, str], body: object) -> list[Finding]:
+    """What is wrong with the answer to an invalid request. `body` is the JSON, or the text if it is none."""
+    found = Findings()
+    seen = {"status": status, "body": body}
+    if not HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        found.add(rules.ERROR_STATUS, f"the status is {status}", seen)
+        if status < HTTPStatus.BAD_REQUEST:
+            return found.found
+    if status in _FINAL and "retry-after" in {name.lower() for name in headers}:
+        found.add(rules.NO_RETRY, f"a {status} has Retry-After", seen)
+    judge_error_object(found, body.get("error") if isinstance(body, dict) else None, seen)
+    return found.found
+
+
+def judge_error_object(found: Findings, error: Any, offending: Any) -> None:
+    """The object with the reason."""
+    if not isinstance(error, dict) or not is_text(error.get("message")):
+        found.add(rules.ERROR_BODY, "there is no error.message", offending)
+        return
+    wrong = [key for key in ("code", "param") if not (error.get(key) is None or is_text(error[key]))]
+    if not is_text(error.get("type")):
+        wrong.append("type")
+    if wrong:
+        found.add(rules.ERROR_STRINGS, f"missing or of the wrong type: {', '.join(wrong)}", offending)

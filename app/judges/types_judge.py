@@ -1,0 +1,89 @@
+"""Asks the types of the `openai` package, if it is there: litellm brings it along."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Annotated, Any, Final, NamedTuple, get_args
+
+from . import client_rules as rules
+from .findings import Finding, Findings
+
+MISSING: Final = "the package openai is not installed, so its types were not asked"
+_CODES: Final = {"context_length_exceeded", "insufficient_quota", "model_not_found"}
+"""Codes of failed responses on which clients act, and which the package does not list."""
+
+
+class _Types(NamedTuple):
+    """Adapters for an event and a response, and the events that the package knows."""
+
+    event: Any
+    response: Any
+    known: set[str]
+
+
+@cache
+def _types() -> _Types:
+    from openai.types.responses import Response, ResponseStreamEvent  # noqa: PLC0415 — takes half a second
+    from pydantic import Field, TypeAdapter  # noqa: PLC0415 — as above
+
+    union = get_args(ResponseStreamEvent)[0]
+    known = {get_args(each.model_fields["type"].annotation)[0] for each in get_args(union)}
+    # rewrapped, because pydantic does not know the package's own discriminator and would try all types
+    rewrapped: Any = Annotated[union, Field(discriminator="type")]
+    return _Types(TypeAdapter(rewrapped), TypeAdapter(Response), known)
+
+
+class TypesJudge:
+    """The types of the package. `trouble` says why there are none."""
+
+    def __init__(self) -> None:
+        self.trouble = ""
+        self._types: _Types | None = None
+        try:
+            self._types = _types()
+        except ImportError:
+            self.trouble = MISSING
+
+    def events(self, events: Iterable[Mapping[str, Any]]) -> list[Finding]:
+        """What does not fit, of a stream. Events that the package does not know are left alone."""
+        found = Findings()
+        types = self._types
+        for event in events:
+            if types is not None and event.get("type") in types.known:
+                _judge(found, types.event, event, event["type"])
+        return found.found
+
+    def response(self, body: object) -> list[Finding]:
+        """What does not fit, of a whole response."""
+        found = Findings()
+        if self._types is not None and isinstance(body, dict):
+            _judge(found, self._types.response, body, "")
+        return found.found
+
+
+def _judge(found: Findings, adapter: Any, value: Mapping[str, Any], kind: str) -> None:
+    from pydantic import ValidationError  # noqa: PLC0415 — as above
+
+    try:
+        adapter.validate_python(value, strict=True)
+    except ValidationError as error:
+        faults = [fault for fault in error.errors(include_url=False) if not _is_forgiven(fault)]
+        if faults:
+            found.add(rules.TYPES, _listing(faults), value, kind)
+
+
+def _is_forgiven(fault: Any) -> bool:
+    """A code that clients know, or a part of an item that was only begun: OpenAI's server leaves some out, too."""
+    place = fault["loc"]
+    is_begun = place[:2] == ("response.output_item.added", "item")
+    return is_begun or (place[-2:] == ("error", "code") and fault["input"] in _CODES)
+
+
+def _listing(faults: list[Any]) -> str:
+    """The faults by the type that fits best: a union tells those of all its types."""
+    groups: dict[Any, list[str]] = {}
+    for fault in faults:
+        place = [str(step) for step in fault["loc"]]
+        tag = next((step for step in place if step[:1].isupper()), "")
+        groups.setdefault(tag, []).append(f"{'.'.join(place)}: {fault['msg']}")
+    best = min(groups.values(), key=len)
+    return "; ".join(best[:3])

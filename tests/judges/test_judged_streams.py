@@ -1,0 +1,67 @@
+"""The rules of clients are silent about sound streams: this server's own, and those of OpenAI's kind."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.judges import TypesJudge, judge_answered_response, judge_stream
+from tests.support import openai_streams
+from tests.support.running import ROOT
+
+TRANSCRIPTS = sorted((ROOT / "tests" / "transcripts").glob("*/events.jsonl"))
+OPENAI = {name: getattr(openai_streams, name) for name in ("TEXT", "CALL", "CALLS", "SEARCH", "CODE")}
+NO_JSON = {"arguments-that-are-no-json", "function-of-a-list"}
+"""Transcripts whose model writes arguments that are no JSON object."""
+
+
+def broken(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    found = [*judge_stream(events), *TypesJudge().events(events)]
+    return [(finding.rule.name, finding.detail) for finding in found]
+
+
+@pytest.mark.parametrize("name", OPENAI)
+def test_streams_of_openais_kind_break_no_rule(name: str) -> None:
+    assert broken(OPENAI[name]) == []
+    response = OPENAI[name][-1]["response"]
+    assert judge_answered_response(response) + TypesJudge().response(response) == []
+
+
+def test_an_error_and_then_response_failed_is_what_openai_sends() -> None:
+    begun = openai_streams.TEXT[:2]
+    error = {"type": "server_error", "code": "server_error", "message": "Gone.", "param": None}
+    response = {**begun[0]["response"], "status": "failed", "error": {"code": "server_error", "message": "Gone."}}
+    ends = [{"type": "error", "error": error}, {"type": "response.failed", "response": response}]
+    numbered = [{**event, "sequence_number": number} for number, event in enumerate(ends, 2)]
+    found = judge_stream([*begun, *numbered])
+    assert [finding.rule.name for finding in found] == []
+
+
+@pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.parent.name)
+def test_transcripts_break_no_rule(path: Path) -> None:
+    events = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    expected = ["arguments-json"] if path.parent.name in NO_JSON else []
+    assert [rule for rule, _ in broken(events)] == expected
+
+
+@pytest.mark.parametrize("value", [[], {}, 7, None, "x" * 100_000, "\ud800"])
+def test_values_of_any_type_are_judged(value: Any) -> None:
+    """A server may send anything anywhere."""
+    for event in openai_streams.CALLS[:12]:
+        for key in event.keys() - {"type"}:
+            found = judge_stream([openai_streams.CALLS[0], {**event, key: value}])
+            assert all(len(finding.detail) <= 200 for finding in found)
+        for key in event.get("item", {}):
+            judge_stream([openai_streams.CALLS[0], {**event, "item": {**event["item"], key: value}}])
+        for key in event.get("response", {}):
+            judge_stream([{**event, "response": {**event["response"], key: value}}])
+            judge_answered_response({**event["response"], key: value})
+
+
+def test_the_findings_about_a_long_stream_are_few_and_short() -> None:
+    """A server that breaks rules with every event must not fill the memory."""
+    odd = [{"type": f"response.odd{n}", "sequence_number": n, "x": "y" * 10_000} for n in range(2_000)]
+    found = judge_stream(odd)
+    assert len(found) == 50
+    assert max(len(finding.quote) for finding in found) < 500
