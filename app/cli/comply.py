@@ -52,23 +52,23 @@ def comply(url: str, *, model: str | None, key: str | None, websocket: bool, as_
 
 async def _comply(url: str, model: str | None, key: str, *, websocket: bool, as_json: bool) -> int:
     types = TypesJudge()
-    async with ComplyClient(url, model or "", key, types) as client:
-        try:
-            client.model = model or await _first_model(client)
-        except BrokenError as error:
-            print(harmless(_clean(f"am-proxy: {client.url}: {error}", key)), file=sys.stderr)
-            return 1
+    client = ComplyClient(url, model or "", key, types)
+    try:
+        client.model = model or await _first_model(client)
+    except BrokenError as error:
+        print(harmless(_clean(f"am-proxy: {client.url}: {error}", key)), file=sys.stderr)
+        return 1
+    if not as_json:
+        print(harmless(f"{client.url}, model {client.model}"), end="\n\n")
+        if types.trouble:
+            print(f"note: {types.trouble}\n")
+    asked: list[QuestionResult] = []
+    explained: set[str] = set()
+    for name, question in {**QUESTIONS, **(OVER_WEBSOCKET if websocket else {})}.items():
+        findings = await _findings(client, question)
+        asked.append(QuestionResult(name, [_without(key, finding) for finding in findings]))
         if not as_json:
-            print(harmless(f"{client.url}, model {client.model}"), end="\n\n")
-            if types.trouble:
-                print(f"note: {types.trouble}\n")
-        asked: list[QuestionResult] = []
-        explained: set[str] = set()
-        for name, question in {**QUESTIONS, **(OVER_WEBSOCKET if websocket else {})}.items():
-            findings = await _findings(client, question)
-            asked.append(QuestionResult(name, [_without(key, finding) for finding in findings]))
-            if not as_json:
-                _print(asked[-1], explained)
+            _print(asked[-1], explained)
     if as_json:
         print(json.dumps(_as_json(client, types, asked), indent=2))
     else:

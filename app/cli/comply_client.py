@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple
 
 import aiohttp
 
@@ -58,27 +58,24 @@ class ComplyClient:
         self.found: list[Finding] = []
         self._types = types
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
-        self._session: aiohttp.ClientSession | None = None
 
-    async def __aenter__(self) -> Self:
+    def _session(self) -> aiohttp.ClientSession:
+        """Connections for one request: a server may close a used one at any time, which is no fault of its answers."""
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=PATIENCE)
-        self._session = aiohttp.ClientSession(headers=self._headers, timeout=timeout, auto_decompress=True)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        assert self._session is not None  # noqa: S101 — set on entering
-        await self._session.close()
+        return aiohttp.ClientSession(headers=self._headers, timeout=timeout, auto_decompress=True)
 
     @asynccontextmanager
     async def _open(self, method: str, path: str, body: Json | bytes | None) -> AsyncIterator[aiohttp.ClientResponse]:
-        assert self._session is not None  # noqa: S101 — as above
         data = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         headers = {"content-type": "application/json"} if data is not None else {}
         address = self.url + path
         try:
-            async with self._session.request(
-                method, address, data=data, headers=headers, proxy=proxy_for(address), allow_redirects=False
-            ) as response:
+            async with (
+                self._session() as session,
+                session.request(
+                    method, address, data=data, headers=headers, proxy=proxy_for(address), allow_redirects=False
+                ) as response,
+            ):
                 yield response
         except TimeoutError:
             raise BrokenError(rules.ANSWERED, f"nothing came for {PATIENCE} s") from None
@@ -134,12 +131,14 @@ class ComplyClient:
     @asynccontextmanager
     async def websocket(self) -> AsyncIterator["ComplySocket"]:
         """A connection over which several answers come."""
-        assert self._session is not None  # noqa: S101 — as above
         address = f"{self.url}/responses"
         try:
-            async with self._session.ws_connect(
-                address, proxy=proxy_for(address), max_msg_size=LONGEST, timeout=aiohttp.ClientWSTimeout(ws_close=5)
-            ) as connection:
+            async with (
+                self._session() as session,
+                session.ws_connect(
+                    address, proxy=proxy_for(address), max_msg_size=LONGEST, timeout=aiohttp.ClientWSTimeout(ws_close=5)
+                ) as connection,
+            ):
                 yield ComplySocket(self, connection)
         except aiohttp.WSServerHandshakeError as error:
             raise BrokenError(rules.ANSWERED, f"there is no websocket: status {error.status}") from None

@@ -207,6 +207,13 @@ def test_the_embedded_model_is_accused_of_nothing(capsys: pytest.CaptureFixture[
     assert len(printed["questions"]) == 21
 
 
+def test_a_server_that_ends_used_connections_is_accused_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with judged_server(Answers(ends_used_connections=True)) as url:
+        code, printed = result(url, capsys)
+    assert code == 0
+    assert findings(printed) == []
+
+
 def test_every_published_question_that_sends_a_request_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     page = (ROOT / "docs" / "compliance.md").read_text("utf-8")
     published = {line.split("`")[1] for line in page.splitlines() if line.startswith("| `")}

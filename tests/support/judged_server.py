@@ -35,6 +35,15 @@ class Answers:
     whole: Callable[[Json], object] = dict
     """What becomes of a whole response."""
     status: int = 200
+    ends_used_connections: bool = False
+    """Whether the second request on a connection ends it, as llama.cpp does after a streamed answer."""
+    used: set[object] = field(default_factory=set)
+
+    def use(self, request: web.Request) -> None:
+        """Note its connection."""
+        if self.ends_used_connections and request.transport is not None and request.transport in self.used:
+            request.transport.abort()
+        self.used.add(request.transport)
 
 
 def _stream(events: list[Json]) -> bytes:
@@ -49,6 +58,7 @@ def judged_server(answers: Answers) -> Iterator[str]:
         return web.json_response(answers.error, status=answers.error_status, headers=answers.error_headers)
 
     async def respond(request: web.Request) -> web.Response:
+        answers.use(request)
         try:
             body = await request.json()
         except ValueError:
