@@ -1,4 +1,4 @@
-"""One server with all lanes for the tests of a worker."""
+"""One server with all lanes for the tests of this folder in a worker."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from openai import OpenAI
 from tests.support.provider_lanes import LANES, RELAYED, Wired, wired
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def everything() -> Iterator[Wired]:
     """Every lane, and what is behind it."""
     with wired(LANES | RELAYED) as everything:
