@@ -22,7 +22,6 @@ from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_can import capabilities
 from app.upstreams.litellm_chat import load, providers
 from app.upstreams.litellm_errors import operator_problem, outage_of
-from tests.support.providers import openai_is_here
 
 Json = dict[str, Any]
 
@@ -95,17 +94,6 @@ def test_every_name_of_a_provider_leads_to_it(provider: Provider) -> None:
 def test_a_name_without_a_file_has_nothing_special() -> None:
     assert provider_of("of-tomorrow") == Provider(name="of-tomorrow")
     assert provider_of(None) == Provider(name="")
-
-
-def test_what_tests_change_of_a_provider_is_undone_in_any_order() -> None:
-    before = provider_of("openai")
-    first, second = openai_is_here("127.0.0.1"), openai_is_here("localhost")
-    first.__enter__()
-    second.__enter__()
-    first.__exit__(None, None, None)
-    assert provider_of("openai").litellm.own_hosts == ".localhost"
-    second.__exit__(None, None, None)
-    assert provider_of("openai") is before
 
 
 @every
