@@ -87,18 +87,19 @@ class ComplyClient:
         async with self._open(method, path, body) as response:
             return await _whole(response)
 
-    async def completed(self, *items: Json, path: str = "/responses", **fields: Any) -> Json:
+    async def completed(self, *items: Json, **fields: Any) -> Json:
         """The answer to a request without `stream`, judged."""
-        async with self._open("POST", path, self._body(items, fields)) as response:
+        async with self._open("POST", "/responses", self._body(items, fields)) as response:
             answer = await _whole(response)
             if response.headers.get("connection", "").lower() == "close":
                 self._add(rules.KEEP_ALIVE, "the server closes it", "connection: close")
         if answer.status != HTTPStatus.OK:
             self._refused(answer)
-        if path == "/responses":
-            self.found += judge_answered_response(answer.body) or self._types.response(answer.body)
         if not isinstance(answer.body, dict):
-            raise BrokenError(rules.ANSWERED, "the body is no JSON object", answer.body)
+            streams = answer.headers.get("content-type", "").startswith("text/event-stream")
+            wrong = "a stream, which was not requested" if streams else "no JSON object"
+            raise BrokenError(rules.WHOLE_RESPONSE, f"the body is {wrong}", answer.body)
+        self.found += judge_answered_response(answer.body) or self._types.response(answer.body)
         body: Json = answer.body
         return body
 

@@ -61,6 +61,11 @@ EVENT_FIELDS: Final = Rule("event-fields", "an event has the fields of its type"
 
 # the response
 RESPONSE_OBJECT: Final = Rule("response-object", "the event carries the response, an object", f"{_NODE} an OpenAIError")
+WHOLE_RESPONSE: Final = Rule(
+    "whole-response",
+    "a request without stream gets one response, a JSON object",
+    "openai-python: responses.create() returns text in place of a response; openai-node throws a TypeError",
+)
 RESPONSE_ID: Final = Rule("response-id", "the id of the response never changes", f"{_NODE}: identity changed")
 RESPONSE_FIELDS: Final = Rule(
     "response-fields",

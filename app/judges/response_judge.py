@@ -19,7 +19,7 @@ def judge_answered_response(body: object) -> list[Finding]:
     """What is wrong with the answer to a request without `stream`."""
     found = Findings()
     if not isinstance(body, dict):
-        found.add(rules.RESPONSE_OBJECT, "the body is no JSON object", body)
+        found.add(rules.WHOLE_RESPONSE, "the body is no JSON object", body)
         return found.found
     if body.get("object") != "response":
         found.add(rules.RESPONSE_KIND, f"object is {body.get('object')!r}", narrowed(body, "id", "object"))

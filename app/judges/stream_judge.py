@@ -37,6 +37,8 @@ class StreamJudge:
         self._response_id: Any = None
         self._open: dict[int, StreamedItem] = {}
         self._done: dict[int, dict[str, Any]] = {}
+        self._all_placed = True
+        """Whether every item has an index of its own. Otherwise the output at the end cannot be compared."""
         self._ids: set[str | None] = set()
         self._call_ids: set[str | None] = set()
 
@@ -71,6 +73,7 @@ class StreamJudge:
             return
         wrong = [key for key, holds in REQUIRED[kind].items() if not holds(event.get(key))]
         if wrong:
+            self._all_placed &= "output_index" not in wrong
             self.found.add(rules.EVENT_FIELDS, f"missing or of the wrong type: {', '.join(wrong)}", event, kind)
             return
         if kind == "response.output_item.added":
@@ -135,7 +138,8 @@ class StreamJudge:
         output = response.get("output")
         told = [_essence(self._done[index]) for index in sorted(self._done)]
         final = [_essence(item) for item in output if isinstance(item, dict)] if isinstance(output, list) else None
-        if final is not None and kind == "response.completed" and not self._open and final != told:
+        comparable = kind == "response.completed" and self._all_placed and not self._open
+        if final is not None and comparable and final != told:
             place = next((n for n, pair in enumerate(zip(told, final, strict=False)) if pair[0] != pair[1]), None)
             where = (
                 f"they differ from output.{place} on" if place is not None else f"{len(final)} for {len(told)} items"
@@ -147,6 +151,7 @@ class StreamJudge:
         if not judge_fields(self.found, item, event, "added"):
             return
         if index in self._open or index in self._done:
+            self._all_placed = False
             self.found.add(rules.INDEX_REUSED, f"output_index {index} is used again", event)
         elif index != len(self._open) + len(self._done):
             self.found.add(rules.INDEX_ORDER, f"output_index is {index}", event)

@@ -157,6 +157,8 @@ FAULTS: list[tuple[str, Answers]] = [
     ("response-fields", response(lambda body: body.pop("model"))),
     ("usage", response(lambda body: body["usage"].pop("total_tokens"))),
     ("codex-phase", response(lambda body: body["output"][-1].update(phase="odd"))),
+    ("whole-response", Answers(always_streams=True)),
+    ("whole-response", Answers(whole=lambda _: ["no object"])),
     ("part-fields", response(lambda body: body["output"][-1].update(content=[{"type": "output_text", "text": "Hi"}]))),
     ("error-status", Answers(error_status=500)),
     ("error-status", Answers(error_status=200)),
@@ -212,6 +214,16 @@ def test_a_server_that_ends_used_connections_is_accused_of_nothing(capsys: pytes
         code, printed = result(url, capsys)
     assert code == 0
     assert findings(printed) == []
+
+
+def test_a_stream_that_was_not_requested_is_the_only_fault_of_a_server_that_always_streams(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It has answered: it offers images, and goes on after a client has left."""
+    with judged_server(Answers(always_streams=True)) as url:
+        code, printed = result(url, capsys)
+    assert code == 1
+    assert {finding["rule"] for finding in findings(printed)} == {"whole-response"}
 
 
 def test_every_published_question_that_sends_a_request_is_asked(capsys: pytest.CaptureFixture[str]) -> None:

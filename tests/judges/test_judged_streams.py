@@ -9,6 +9,8 @@ import pytest
 from app.judges import TypesJudge, judge_answered_response, judge_stream
 from tests.support import openai_streams
 from tests.support.running import ROOT
+from tests.support.servers.responses import answer, call, message
+from tests.support.servers.responses_like import all_at_zero, llama_cpp
 
 TRANSCRIPTS = sorted((ROOT / "tests" / "transcripts").glob("*/events.jsonl"))
 OPENAI = {name: getattr(openai_streams, name) for name in ("TEXT", "CALL", "CALLS", "SEARCH", "CODE")}
@@ -43,6 +45,13 @@ def test_transcripts_break_no_rule(path: Path) -> None:
     events = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     expected = ["arguments-json"] if path.parent.name in NO_JSON else []
     assert [rule for rule, _ in broken(events)] == expected
+
+
+def test_what_follows_from_a_broken_rule_is_not_found_as_another_one() -> None:
+    """Items that have no place, or share one, cannot be compared with the output at the end."""
+    scripted = answer(message("msg_1", "Hi"), call("fc_1", "call_1", "weather", "{}"))
+    assert "final-output" not in {rule for rule, _ in broken(llama_cpp(scripted))}
+    assert "final-output" not in {rule for rule, _ in broken(all_at_zero(scripted))}
 
 
 @pytest.mark.parametrize("value", [[], {}, 7, None, "x" * 100_000, "\ud800"])

@@ -35,6 +35,8 @@ class Answers:
     whole: Callable[[Json], object] = dict
     """What becomes of a whole response."""
     status: int = 200
+    always_streams: bool = False
+    """Whether requests without `stream` get a stream, too, as from transformers serve."""
     ends_used_connections: bool = False
     """Whether the second request on a connection ends it, as llama.cpp does after a streamed answer."""
     used: set[object] = field(default_factory=set)
@@ -67,7 +69,7 @@ def judged_server(answers: Answers) -> Iterator[str]:
             return await refuse()
         answered = any(item.get("type") == "function_call_output" for item in body["input"])
         events = answers.call if body.get("tools") and not answered else answers.text
-        if body.get("stream"):
+        if body.get("stream") or answers.always_streams:
             data = answers.frames(_stream(events))
             return web.Response(body=data, headers={"content-type": answers.content_type}, status=answers.status)
         plain = TEXT if events is answers.text else CALL
