@@ -16,9 +16,11 @@ The map
     codex_catalog.py    describes a model for Codex's catalogue
     sealing.py          encrypts content that clients carry and only this server can read
     json_text.py        JSON as bytes and back, and the number of values in it
+    key_search.py       finds what looks like a key in a text
     off_loop.py         runs long work in threads
     own_thread.py       runs blocking calls, such as looking up names, in threads of their own
     loop_delay.py       measures how late the timers of this process are
+    recordings/         folders with what a turn was asked and answered: their format, written and read
     grammars/           checks texts against Lark grammars, in processes of their own
     judges/             what clients need of the answers of any Responses server, for `am-proxy comply`
     fair_slots.py       threads and fetches, shared fairly among callers (slots of turns: turns/limits)

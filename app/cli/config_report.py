@@ -5,7 +5,7 @@ import sys
 import textwrap
 from typing import Final
 
-from ..observers.redaction import redacted_line
+from ..key_search import redacted_line
 from ..settings import ConfigMistakesError, Settings
 from .excerpt_lines import excerpt_lines
 from .style import colour_wanted, harmless, painted

@@ -4,7 +4,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Final
 
-from ..observers.redaction import redacted_line
+from ..key_search import redacted_line
 from ..settings import Excerpt
 from .style import harmless, painted
 

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, Literal, TextIO
 
-from ..observers.redaction import may_hold_secrets, redacted, redacted_line
+from ..key_search import may_hold_secrets, redacted_line
+from ..observers.redaction import redacted
 from .style import Style, colour_wanted, harmless, painted
 from .turn_line import TurnEnd, turn_line
 

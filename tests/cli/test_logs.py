@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.cli import logs
-from app.observers.redaction import redacted_line, without_secrets
+from app.key_search import redacted_line, without_secrets
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> str:

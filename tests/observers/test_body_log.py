@@ -7,9 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
+from app.key_search import redacted_line
 from app.observers.body_log import BodyLog
 from app.observers.in_order import Backlog, InOrder
-from app.observers.redaction import LONGEST, redacted_line
+from app.observers.redaction import LONGEST
 from app.protocol.events import ResponseCompleted
 from app.protocol.output_items import Message, OutputText
 from app.protocol.response import Response

@@ -7,10 +7,11 @@ import msgspec
 import pytest
 
 from app.emitter.deltas import TextDelta
+from app.key_search import redacted_line
 from app.observers import recorder as module
 from app.observers.in_order import BUSY
 from app.observers.recorder import Note, Recorded, Recorder
-from app.observers.redaction import LONGEST, redacted_line
+from app.observers.redaction import LONGEST
 from app.parsing.request_body import parse_request
 from app.protocol.problems import refuse
 from tests.support.emitters import new_emitter

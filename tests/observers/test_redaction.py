@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from app.observers.redaction import LONGEST, redacted, redacted_line, shown
+from app.key_search import redacted_line
+from app.observers.redaction import LONGEST, redacted, shown
 from app.protocol.request.create_response import CreateResponse
 
 PICTURE = "data:image/png;base64," + "A" * 1000

@@ -26,7 +26,7 @@ ALLOWED: Final = {
     "cli/upstream_questions.py": "examples that are shown to a person",
     "judges/client_rules.py": "names of client libraries, whose rules they are",
     "judges/types_judge.py": "OpenAI's library, whose types are asked",
-    "observers/redaction.py": "how keys begin, whoever made them",
+    "key_search.py": "how keys begin, whoever made them",
     "settings/upstream.py": "an example in the message of a mistake",
     "transports/hosts.py": "names of headers of the OpenAI API",
     "transports/middleware.py": "a header of the OpenAI API",

@@ -1,0 +1,1 @@
+"""Recordings: folders with what one turn was asked and answered, written, read and compared."""
