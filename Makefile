@@ -17,7 +17,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # skipped with a message.
 NODE_CLIENT := openai zod
 
-.PHONY: help serve test coverage conformance servers openapi package build release release-notes bench soak scan scan-answers docs bench-peers node-client lint audit format lock clean
+.PHONY: help serve test coverage conformance servers recordings openapi package build release release-notes bench soak scan scan-answers docs bench-peers node-client lint audit format lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ conformance: $(VENV)/.dev ## test the real clients (installed in .cache); writes
 
 servers: $(VENV)/.dev ## test real model servers (installed in .cache) with a tiny model; writes docs/servers.md
 	$(BIN)/python -m tests.servers.run $(ARGS)
+
+recordings: $(VENV)/.dev ## judge what OpenAI's servers were recorded to answer (packages of others, in .cache)
+	$(BIN)/python -m tests.judges.fetch_recordings
+	$(BIN)/python -m pytest -rs tests/judges/test_recorded_answers.py $(ARGS)
 
 openapi: $(VENV)/.dev ## send thousands of random requests that /openapi.json allows, and validate the answers
 	OPENAPI_EXAMPLES=2000 $(BIN)/python -m pytest --timeout=900 --hypothesis-profile=deep tests/acceptance/test_openapi.py $(ARGS)

@@ -168,7 +168,7 @@ FAULTS: list[tuple[str, Answers]] = [
     ("error-strings", error(type=None)),
     ("no-retry-after", Answers(error_status=413, error_headers={"Retry-After": "1"})),
     ("answered", Answers(status=503)),
-    ("openai-types", text(drop("output_text.delta", key="logprobs"))),
+    ("openai-types", text(change("output_text.delta", logprobs={}))),
 ]
 
 

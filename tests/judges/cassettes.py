@@ -1,0 +1,73 @@
+"""Reads recorded exchanges with Responses servers from source packages, in the format of vcrpy."""
+
+import gzip
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import yaml
+
+
+class Recorded(NamedTuple):
+    """An answer to a request for a response."""
+
+    name: str
+    """The file, and which of its exchanges it is."""
+    status: int
+    content: bytes
+
+    @property
+    def kind(self) -> str:
+        """How the server answered."""
+        if self.status >= 400:
+            return "error"
+        return "whole" if self.content[:1] == b"{" else "stream"
+
+
+def recorded(package: Path) -> Iterator[Recorded]:
+    """The recorded answers in a source package."""
+    with tarfile.open(package) as files:
+        for member in files:
+            file = files.extractfile(member) if member.name.endswith((".yaml", ".yaml.gz")) else None
+            if file is not None and "/tests/" in member.name:
+                data = file.read()
+                text = gzip.decompress(data) if member.name.endswith(".gz") else data
+                name = member.name.rpartition("/")[2].partition(".yaml")[0]
+                yield from _answers(name, yaml.load(text, yaml.CSafeLoader))
+
+
+def _answers(name: str, cassette: Any) -> Iterator[Recorded]:
+    for number, (request, response) in enumerate(_exchanges(cassette)):
+        answer = Recorded(f"{name} {number}", response["status"]["code"], _content(response["body"]))
+        if _asks_for_a_response(request):
+            yield answer
+
+
+def _exchanges(cassette: Any) -> Iterator[tuple[Any, Any]]:
+    """The requests with their responses, which some packages keep in two lists."""
+    if isinstance(cassette, dict) and isinstance(cassette.get("interactions"), list):
+        for each in cassette["interactions"]:
+            yield each["request"], each["response"]
+    elif isinstance(cassette, dict) and {"requests", "responses"} <= cassette.keys():
+        yield from zip(cassette["requests"], cassette["responses"], strict=True)
+
+
+def _content(body: Any) -> bytes:
+    content = body.get("string") if isinstance(body, dict) else body
+    encoded: bytes = content.encode() if isinstance(content, str) else content or b""
+    return gzip.decompress(encoded) if encoded[:2] == b"\x1f\x8b" else encoded
+
+
+def _asks_for_a_response(request: Any) -> bool:
+    """By its address, or by its body if the address was removed."""
+    address = request["uri"].partition("?")[0]
+    if address.endswith("/responses"):
+        return True
+    try:
+        body = json.loads(_content(request["body"]))
+    except ValueError:
+        return False
+    asks = isinstance(body, dict) and "input" in body and "embedding" not in body["model"]
+    return "://" not in address and asks
