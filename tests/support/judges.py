@@ -22,6 +22,14 @@ Event = Mapping[str, Any]
 CODES_OPENAI_DOES_NOT_LIST: Final = {"context_length_exceeded", "insufficient_quota", "model_not_found"}
 """`error.code` values of `response.failed` that real clients act on, but that `ResponseError.code` does not name."""
 
+REASONS_OPENAI_DOES_NOT_LIST: Final = {"interrupted", "steered"}
+"""`incomplete_details.reason` of a response that the client ended; the types here are older than these endings."""
+
+_FORGIVEN: Final = {
+    ("error", "code"): CODES_OPENAI_DOES_NOT_LIST,
+    ("incomplete_details", "reason"): REASONS_OPENAI_DOES_NOT_LIST,
+}
+
 NAMES_OF_RAW_REASONING: Final = {
     "response.reasoning_text.delta": "response.reasoning.delta",
     "response.reasoning_text.done": "response.reasoning.done",
@@ -117,6 +125,9 @@ def _not_forgiven(error: ValidationError) -> list[Any]:
         fault
         for fault in error.errors()
         if not (fault["loc"][-2:] == ("error", "code") and fault["input"] in CODES_OPENAI_DOES_NOT_LIST)
+        and not (
+            fault["loc"][-2:] == ("incomplete_details", "reason") and fault["input"] in REASONS_OPENAI_DOES_NOT_LIST
+        )
     ]
 
 

@@ -104,9 +104,11 @@ KINDS: Final[dict[str, Callable[[Asked], tuple[int, Any]]]] = {
 
 
 class SearchServer:
-    """Answers as this kind of server does, or always with `answer`."""
+    """Answers as this kind of server does, or always with `answer`; a function decides for each request."""
 
-    def __init__(self, kind: str = "searxng", answer: Answered | None = None) -> None:
+    def __init__(
+        self, kind: str = "searxng", answer: Answered | Callable[[Asked], Answered | None] | None = None
+    ) -> None:
         self.asked: list[Asked] = []
         owner = self
 
@@ -125,11 +127,12 @@ class SearchServer:
             def _answer(self, fields: dict[str, Any]) -> None:
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 owner.asked.append(Asked(urlsplit(self.path).path, fields, headers))
-                if answer is None:
+                given = answer(owner.asked[-1]) if callable(answer) else answer
+                if given is None:
                     status, data = KINDS[kind](owner.asked[-1])
                     body, more = json.dumps(data).encode(), {"content-type": "application/json"}
                 else:
-                    status, body, more = answer
+                    status, body, more = given
                 self.send_response(status)
                 for name, value in {"content-length": str(len(body)), **more}.items():
                     self.send_header(name, value)

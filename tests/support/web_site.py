@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import NamedTuple, Self
 
@@ -32,13 +32,16 @@ def redirect(location: str, status: int = 302) -> Page:
 
 
 class Site:
-    """Serves pages by their path; `asked` lists the heads of all requests."""
+    """Serves pages by their path; `asked` lists the heads of all requests, and `on_ask` gets each path."""
 
-    def __init__(self, pages: Mapping[str, Page], host: str = "127.0.0.1") -> None:
+    def __init__(
+        self, pages: Mapping[str, Page], host: str = "127.0.0.1", on_ask: Callable[[str], None] = lambda _: None
+    ) -> None:
         self.pages = dict(pages)
         self.asked: list[str] = []
         self.most_at_once = 0
         self._open = 0
+        self._on_ask = on_ask
         self._socket = socket.create_server((host, 0))
         self.port = self._socket.getsockname()[1]
         self.url = f"http://{host}:{self.port}"
@@ -80,6 +83,7 @@ class Site:
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode()
             self.asked.append(head)
+            self._on_ask(head.split(" ")[1])
             found = self.pages.get(head.split(" ")[1], Page(404))
             writer.write(f"HTTP/1.1 {found.status} X\r\nconnection: close\r\n".encode())
             for name, value in found.headers.items():
