@@ -73,7 +73,7 @@ def next_state(settings: Settings, before: SharedState) -> SharedState:
     metrics, recorder = before.metrics, before.recorder
     if metrics is None or settings.server.metrics == "off":
         metrics = _metrics(settings)
-    if recorder is None or recorder.keep != (settings.server.watch if settings.serves_page else 0):
+    if recorder is None or recorder.keep != settings.watched:
         recorder = _recorder(settings)
     return before._replace(metrics=metrics, recorder=recorder)
 
@@ -89,9 +89,9 @@ def provider_names(settings: Settings) -> dict[str, str]:
 
 
 def _recorder(settings: Settings) -> Recorder | None:
-    if not settings.serves_page or not settings.server.watch:
+    if not settings.watched:
         return None
-    return Recorder(settings.server.watch, settings.server.watch_bytes, keyed=bool(settings.keys))
+    return Recorder(settings.watched, settings.server.watch_bytes, keyed=bool(settings.keys))
 
 
 def _metrics(settings: Settings) -> Metrics | None:

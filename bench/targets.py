@@ -17,8 +17,10 @@ UPSTREAM_PORT = 9700
 UPSTREAM = f"http://127.0.0.1:{UPSTREAM_PORT}/v1"
 
 CONFIG = """
+# turns are not kept for the inspector, as on a server for others: other bridges keep none either
 [server]
 port = {port}
+watch = 0
 [upstreams.it]
 via = "{via}"
 {url}

@@ -20,7 +20,7 @@ from ..observers.redaction import redacted
 from ..off_loop import off_loop
 from ..protocol.problems import ProblemError, refuse
 from ..settings import Key, Server
-from ..transports.auth import Auth
+from ..transports.auth import Auth, is_forwarded
 from ..turns.quota import Quota
 from ..turns.service import TurnService
 from ..version import VERSION
@@ -28,6 +28,11 @@ from ..version import VERSION
 MOST_WATCHERS: Final = 64
 """The most pages that watch turns: each may have some megabytes of events to read."""
 WATCHERS_OF_ONE: Final = 8
+
+THROUGH_PROXY: Final = (
+    "Requests are shown to everyone who can call this server, and you call it through a proxy. If this is what you "
+    "want, start it with `--watch 1000`."
+)
 
 _STATIC: Final = Path(__file__).parent / "static"
 _MEDIA_TYPES: Final = {
@@ -123,7 +128,9 @@ class Inspector:
         """Streams the last turns, then new ones while they run. Callers see only their own; without keys, all turns."""
         caller = self.auth.key_holder(request.headers, "Turns are shown")
         if self.recorder is None:
-            raise refuse("not_found", "This server keeps no requests to show. Start it with `--watch 50`.")
+            raise refuse("not_found", "This server keeps no requests to show. Start it with `--watch 1000`.")
+        if self.server.watch is None and not caller.owner and is_forwarded(request.headers):
+            raise refuse("not_found", THROUGH_PROXY)
         if not self._watchers.take(caller):
             raise ProblemError(self._watchers.refusal("pages that watch turns"))
         self._watchers.give_back(caller)  # it is taken when the response begins, which may never happen

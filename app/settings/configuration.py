@@ -62,6 +62,8 @@ ROWS: Mapping[str, type[Server | Seal | Search | KeyTable | Upstream | Model]] =
     "models": Model,
 }
 """The tables of the file: `[server]`, `[seal]` and `[search]` themselves, and each entry of the others."""
+WATCHED = 1000
+"""The turns that the inspector of a server keeps which only this machine can call, if the settings name no number."""
 DEMO_UPSTREAMS: Mapping[str, Upstream] = {"demo": Upstream(via="demo")}
 DEMO_MODELS: Mapping[str, Model] = {"demo": Model(upstream="demo")}
 
@@ -93,3 +95,12 @@ class Settings:
     def serves_page(self) -> bool:
         """Whether the inspector is served: not if it is switched off, or if others could use it without a key."""
         return self.server.ui and (bool(self.keys) or is_loopback(self.server.host))
+
+    @property
+    def watched(self) -> int:
+        """How many recent turns the inspector keeps."""
+        if not self.serves_page:
+            return 0
+        if self.server.watch is None:
+            return WATCHED if self.server.is_local else 0
+        return self.server.watch

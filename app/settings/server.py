@@ -116,8 +116,9 @@ class _ServerLimits(Table):
     ui: bool = True
     """False: no inspector at `/`. If other machines can reach the server and there are no keys, it is off in any
     case."""
-    watch: int = Field(default=0, ge=0, le=10_000)
-    """Number of recent turns that the inspector keeps, with their requests and answers, in memory only."""
+    watch: int | None = Field(default=None, ge=0, le=10_000)
+    """Number of recent turns that the inspector keeps, with their requests and answers, in memory only. By default 1000
+    if only this machine can call the server (no `allowed_hosts`, no `cors_origins`), otherwise 0."""
     watch_bytes: int = Field(default=128 * 1024 * 1024, ge=0)
     """Bytes of memory for all of these turns. Beyond that, the caller with the most turns loses its oldest one."""
     insecure_no_auth: bool = False
@@ -133,6 +134,11 @@ class Server(ServerOptions, _ServerLimits):
         if "*" in self.allowed_hosts or not (self.allowed_hosts or is_loopback(self.host)):
             return None
         return (*self.allowed_hosts, self.host.strip("[]").lower())
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only programs of this machine can call it, as far as the settings tell."""
+        return is_loopback(self.host) and not self.allowed_hosts and not self.cors_origins
 
 
 class Seal(Table):

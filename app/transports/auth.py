@@ -9,7 +9,7 @@ from typing import Final
 from starlette.datastructures import Headers
 
 from ..protocol.problems import UNKNOWN_KEY, refuse
-from ..settings import Key, Secret, Server, is_loopback
+from ..settings import Key, Secret, Server
 
 ANYONE: Final = Key(name="anyone", digest=b"")
 """The caller if no keys are configured."""
@@ -22,6 +22,11 @@ _FORWARDED: Final = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", 
 """Headers of a request that a proxy has passed on, perhaps from another machine."""
 
 
+def is_forwarded(headers: Headers) -> bool:
+    """Whether a proxy says that it has passed on the request."""
+    return any(name in headers for name in _FORWARDED)
+
+
 class Auth:
     """Finds callers by the digests of their keys. A configured key is never sent on; another may be for an upstream."""
 
@@ -29,8 +34,7 @@ class Auth:
         self._keys = tuple(keys)
         self._passthrough = passthrough
         self._server = server
-        only_here = is_loopback(server.host) and not server.allowed_hosts and not server.cors_origins
-        self._anyone = _OPERATOR if only_here and not passthrough else ANYONE
+        self._anyone = _OPERATOR if server.is_local and not passthrough else ANYONE
 
     def caller(self, headers: Headers) -> Key:
         """The caller. Raises `ProblemError` without a valid `Authorization: Bearer …`, or with two."""
@@ -43,7 +47,7 @@ class Auth:
         if not self._keys:
             if own is not None:
                 return self._with_own_key(own, ANYONE)
-            return ANYONE if any(name in headers for name in _FORWARDED) else self._anyone
+            return ANYONE if is_forwarded(headers) else self._anyone
         if not token:
             raise refuse("invalid_api_key", "AM Proxy needs an API key: send `Authorization: Bearer <key>`.")
         key = self._find(token)

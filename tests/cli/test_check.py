@@ -72,7 +72,6 @@ log_bodies = false                          # default
 metrics = "key"                             # default
 traces = ""                                 # default
 ui = true                                   # default
-watch = 0                                   # default
 watch_bytes = 134217728                     # default
 insecure_no_auth = false                    # default
 lenient = false                             # default

@@ -190,7 +190,37 @@ def test_the_page_is_not_there_for_strangers_nor_when_it_is_turned_off(settings:
         assert httpx.get(address).status_code == status
 
 
+@pytest.mark.parametrize(
+    ("server", "kept"),
+    [
+        (Server(), 1000),
+        (Server(host="::1"), 1000),
+        (Server(watch=7), 7),
+        (Server(watch=0), 0),
+        (Server(ui=False), 0),
+        (Server(allowed_hosts=("models.example.com",)), 0),
+        (Server(cors_origins=("https://a.example",)), 0),
+        (Server(allowed_hosts=("models.example.com",), watch=7), 7),
+        (Server(host="0.0.0.0"), 0),  # noqa: S104 — it is only said
+        (Server(host="0.0.0.0", watch=7), 7),  # noqa: S104 — as above
+    ],
+)
+def test_turns_are_kept_by_default_where_only_this_machine_can_call(server: Server, kept: int) -> None:
+    assert Settings(server=server, keys=KEYS).watched == kept
+
+
+@pytest.mark.parametrize(("watch", "status"), [(None, 404), (5, 200)])
+def test_who_calls_through_a_proxy_sees_turns_only_if_they_are_kept_on_purpose(watch: int | None, status: int) -> None:
+    with serving(Settings(server=Server(watch=watch))) as address:
+        httpx.post(f"{address}/v1/responses", json={"model": "demo", "input": "Hi"}).raise_for_status()
+        forwarded = {"x-forwarded-for": "192.0.2.7"}
+        with httpx.stream("GET", f"{address}/inspector/turns", headers=forwarded, timeout=10) as answer:
+            assert answer.status_code == status
+        with httpx.stream("GET", f"{address}/inspector/turns", timeout=10) as answer:
+            assert answer.status_code == 200
+
+
 def test_without_a_ring_there_is_nothing_to_watch() -> None:
-    with serving() as address:
+    with serving(Settings(server=Server(watch=0))) as address:
         answer = httpx.get(f"{address}/inspector/turns")
     assert (answer.status_code, "--watch" in answer.json()["error"]["message"]) == (404, True)
