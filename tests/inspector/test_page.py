@@ -51,16 +51,21 @@ def ask(page: Page, prompt: str) -> None:
 
 def test_an_answer_is_shown_with_every_event_and_its_json(page: Page) -> None:
     ask(page, "Hello!")
-    expect(page.locator(".item.message pre")).not_to_be_empty()
+    expect(page.locator(".item.message .text")).not_to_be_empty()
+    page.check(".every")
+    page.focus(".events")
+    page.keyboard.press("Home")
     numbers = page.locator(".events .number").all_text_contents()
     assert numbers == [str(number) for number in range(len(numbers))]
     types = page.locator(".events .type").all_text_contents()
-    assert (types[0], types[-1]) == ("created", "completed")
+    assert types[:2] == ["created", "in_progress"]
+    page.keyboard.press("End")
+    expect(page.locator(".events .type").last).to_have_text("completed")
     row = page.locator(".events li[role=option]", has_text="output_item.done")
     row.click()
-    assert '"type": "response.output_item.done"' in (page.locator(".events .raw pre").text_content() or "")
+    assert '"type": "response.output_item.done"' in (page.locator(".raw pre").text_content() or "")
     row.click()
-    expect(page.locator(".events .raw")).to_have_count(0)
+    expect(page.locator(".raw")).to_be_hidden()
 
 
 def test_what_was_asked_upstream_and_the_whole_response_are_behind_their_tabs(page: Page) -> None:
@@ -112,7 +117,11 @@ def test_events_can_be_stepped_through_by_keys(page: Page) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(page.locator(".events .raw pre")).to_contain_text("response.in_progress")
+    expect(page.locator(".raw pre")).to_contain_text("response.in_progress")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator(".raw pre")).to_contain_text("response.created")
+    page.keyboard.press("Escape")
+    expect(page.locator(".raw")).to_be_hidden()
 
 
 def test_it_can_be_dark_or_light(page: Page) -> None:

@@ -1,12 +1,6 @@
 // The answer as it grows: one block for each output item, in their order.
 
-const KINDS = {
-  message: "message",
-  reasoning: "thought",
-  function_call: "call",
-  custom_tool_call: "call",
-  image_generation_call: "image",
-};
+import { emptyBlock, fill } from "./blocks.js";
 
 export class Answer {
   constructor(place, following) {
@@ -14,11 +8,13 @@ export class Answer {
     this.items.className = "items";
     place.append(this.items);
     this.blocks = new Map();
+    this.grown = new Map(); // text that is not on the page yet
     this.follow = following(place);
   }
 
   take(event) {
-    this.#tell(event);
+    if (typeof event.delta === "string") this.#grow(event.output_index, event.delta);
+    else this.#tell(event);
     this.follow();
   }
 
@@ -27,11 +23,15 @@ export class Answer {
     this.#note("failed", `${error.code || "refused"}: ${error.message ?? ""}`);
   }
 
+  /** A whole response, as `stream: false` gives it. */
+  whole(response) {
+    (response.output ?? []).forEach((item, seat) => this.#item(seat, item, true));
+    if (response.error) this.#note("failed", `${response.error.code}: ${response.error.message}`);
+  }
+
   #tell(event) {
     if (event.type === "response.output_item.added" || event.type === "response.output_item.done") {
-      this.#item(event.output_index, event.item, event.type.endsWith("done"));
-    } else if (typeof event.delta === "string" && event.delta) {
-      this.blocks.get(event.output_index)?.text.append(event.delta);
+      this.#item(event.output_index, event.item ?? {}, event.type.endsWith("done"));
     } else if (event.type === "response.failed") {
       const error = event.response?.error ?? {};
       this.#note("failed", `${error.code ?? "failed"}: ${error.message ?? ""}`);
@@ -42,70 +42,37 @@ export class Answer {
     }
   }
 
-  /** A whole response, as `stream: false` gives it. */
-  whole(response) {
-    (response.output ?? []).forEach((item, seat) => this.#item(seat, item, true));
-    if (response.error) this.#note("failed", `${response.error.code}: ${response.error.message}`);
+  /** Deltas become text once for all that come until the page is painted. */
+  #grow(seat, delta) {
+    if (!this.grown.size) requestAnimationFrame(() => this.#draw());
+    this.grown.set(seat, (this.grown.get(seat) ?? "") + delta);
+  }
+
+  #draw() {
+    for (const [seat, grown] of this.grown) this.blocks.get(seat)?.growing?.appendData(grown);
+    this.grown.clear();
+    this.follow();
   }
 
   #item(seat, item, done) {
     let block = this.blocks.get(seat);
     if (!block) {
-      block = this.#block(item);
+      block = emptyBlock(item);
+      block.growing = document.createTextNode("");
+      const text = document.createElement("pre");
+      text.append(block.growing);
+      block.body.append(text);
+      this.items.append(block.element);
       this.blocks.set(seat, block);
     }
     if (!done) return;
+    this.grown.delete(seat);
+    block.growing = null;
     block.element.dataset.status = item.status ?? "completed";
-    const said = textOf(item);
-    if (said !== null) block.text.textContent = said;
-    for (const part of item.content ?? []) this.#citations(block, part.annotations ?? []);
-    if (item.type === "image_generation_call" && /^[\w+/=]+$/.test(item.result ?? "")) {
-      const image = document.createElement("img");
-      image.src = `data:image/${item.output_format ?? "png"};base64,${item.result}`;
-      image.alt = "image made by the model";
-      block.element.append(image);
-    }
-  }
-
-  #block(item) {
-    const kind = KINDS[item.type] ?? "call";
-    const element = document.createElement(kind === "thought" ? "details" : "div");
-    element.className = `item ${kind}`;
-    const title = document.createElement(kind === "thought" ? "summary" : "h3");
-    title.textContent = item.name ? `${item.type} · ${item.namespace ? `${item.namespace}.` : ""}${item.name}` : item.type;
-    const text = document.createElement("pre");
-    element.append(title, text);
-    if (kind === "thought") element.open = true;
-    this.items.append(element);
-    return { element, text };
-  }
-
-  #citations(block, annotations) {
-    for (const { url, title } of annotations) {
-      if (!/^https?:/.test(url ?? "")) continue;
-      const link = document.createElement("a");
-      Object.assign(link, { href: url, textContent: title || url, rel: "noreferrer noopener", target: "_blank" });
-      block.element.append(link);
-    }
+    fill(block.body, item);
   }
 
   #note(kind, text) {
-    const note = document.createElement("p");
-    note.className = `note ${kind}`;
-    note.textContent = text;
-    this.items.append(note);
+    this.items.append(Object.assign(document.createElement("p"), { className: `note ${kind}`, textContent: text }));
   }
-}
-
-/** The text of an item, whatever its type; null if it has none. */
-function textOf(item) {
-  if (item.type === "message") return item.content.map((part) => part.text ?? part.refusal ?? "").join("\n");
-  if (item.type === "reasoning") {
-    const said = [...(item.summary ?? []), ...(item.content ?? [])].map((part) => part.text).join("\n");
-    return said || (item.encrypted_content ? "encrypted: only the upstream can read it" : "");
-  }
-  if (item.type === "image_generation_call") return /^[\w+/=]*$/.test(item.result ?? "") ? "" : item.result;
-  if (typeof item.arguments === "string") return item.arguments;
-  if (typeof item.input === "string") return item.input;
-  return JSON.stringify(item.arguments ?? item.action ?? item.operation ?? {}, null, 2);
 }

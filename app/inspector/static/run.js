@@ -5,6 +5,7 @@ import { changeIn } from "./change.js";
 import { tabs, unique } from "./controls.js";
 import { fold, folded } from "./folded.js";
 import { following } from "./following.js";
+import { ms } from "./format.js";
 import { eventsOf } from "./sse.js";
 import { Timeline } from "./timeline.js";
 
@@ -18,7 +19,7 @@ export class Run {
     this.element.classList.add("silent"); // until there is an event
     const follow = live ? following : () => () => {};
     this.answer = new Answer(this.#one(".answer"), follow);
-    this.timeline = new Timeline(this.#one(".events"), this.#one(".strip"), follow);
+    this.timeline = new Timeline(this.#one('.pane[data-pane="events"]'), { live });
     this.stopping = new AbortController();
     this.first = null;
     this.needsKey = false;
@@ -209,8 +210,4 @@ function paragraph(content) {
   const element = document.createElement("p");
   element.append(...content);
   return element;
-}
-
-function ms(value) {
-  return value < 10_000 ? `${value.toFixed(0)} ms` : `${(value / 1000).toFixed(1)} s`;
 }

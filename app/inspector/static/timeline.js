@@ -1,59 +1,110 @@
-// Every event on a timeline: its number, the milliseconds since the one before, its colour, its JSON on demand.
+// Every event of an answer: its number, the time since the one before, its colour, its JSON on demand.
+// Deltas that follow each other are one row, unless all are asked for.
 
-import { Listbox } from "./controls.js";
+import { Strip } from "./strip.js";
+import { Windowed } from "./windowed.js";
 
 const LANES = 8; // colours; further items begin anew
-const ROWS_AT_ONCE = 400;
+const JOINED = 200; // characters of joined deltas that a row shows
 
 export class Timeline {
-  constructor(list, strip, following) {
-    this.list = list;
-    this.strip = strip;
+  /** `place` holds the strip, the switch, the list, and the JSON of the selected event. `live`: follow what is new. */
+  constructor(place, { live = true } = {}) {
+    this.list = place.querySelector(".events");
+    this.raw = place.querySelector(".raw");
+    this.count = place.querySelector(".count");
+    this.every = place.querySelector(".every");
+    this.strip = new Strip(place.querySelector(".strip"));
+    this.live = live;
+    this.follows = live;
     this.events = [];
+    this.rows = [];
+    this.grown = new Set(); // rows that have become longer since the last drawing
     this.lanes = new Map();
-    this.waiting = [];
     this.began = null;
-    this.follow = following(list);
-    this.box = new Listbox(list, { opened: (row) => this.#toggle(row) });
+    this.box = new Windowed(this.list, {
+      make: (row) => this.#row(row),
+      chosen: (row) => !this.raw.hidden && this.#open(row),
+      opened: (row) => this.#toggle(row),
+    });
+    this.list.addEventListener("scroll", () => (this.follows = this.live && this.box.atEnd()), { passive: true });
+    this.every.addEventListener("change", () => this.#foldAgain());
+    place.addEventListener("keydown", (key) => this.#escape(key));
   }
 
   /** One event, at `at` milliseconds of any clock. */
   take(event, at) {
     this.began ??= at;
-    const row = { event, at: at - this.began, gap: this.events.length ? at - this.events.at(-1).clock : 0, clock: at };
-    this.events.push(row);
-    this.waiting.push(row);
-    if (this.waiting.length === 1) requestAnimationFrame(() => this.#draw());
+    const last = this.events.at(-1);
+    const one = { event, at: at - this.began, gap: last ? at - this.began - last.at : 0, lane: this.#laneOf(event) };
+    this.events.push(one);
+    this.#fold(one);
+    this.#later();
   }
 
   /** Nothing more comes. */
   end() {
+    this.strip.last = undefined; // at once
     this.#draw();
   }
 
-  #draw() {
-    const rows = document.createDocumentFragment();
-    for (const row of this.waiting.splice(0, ROWS_AT_ONCE)) rows.append(this.#row(row));
-    this.list.append(rows);
-    this.follow();
-    this.#drawStrip();
-    if (this.waiting.length) requestAnimationFrame(() => this.#draw());
+  /** The event joins the row before it if both are deltas of one text. */
+  #fold(one) {
+    const row = this.rows.at(-1);
+    const { type, item_id: item, output_index: seat, content_index: part, summary_index: summary } = one.event;
+    const group = typeof one.event.delta === "string" ? [type, item, seat, part, summary].join() : "";
+    if (group && row?.group === group && !this.every.checked) {
+      row.all.push(one);
+      this.grown.add(row);
+    } else this.rows.push({ group, all: [one], number: this.events.length - 1 });
   }
 
-  #row(row) {
-    const { event, gap, at } = row;
+  #foldAgain() {
+    const { events } = this;
+    const here = this.box.selected?.all[0];
+    this.events = [];
+    this.rows = [];
+    for (const one of events) {
+      this.events.push(one);
+      this.#fold(one);
+    }
+    this.#close();
+    this.box.show([...this.rows]);
+    const row = here && this.rows.find(({ all }) => all.includes(here));
+    if (row) this.box.select(row);
+    this.#draw();
+  }
+
+  #later() {
+    if (this.asked) return;
+    this.asked = true;
+    requestAnimationFrame(() => this.#draw());
+  }
+
+  #draw() {
+    this.asked = false;
+    for (const row of this.grown) this.box.touch(row);
+    this.grown.clear();
+    this.box.show(this.rows);
+    if (this.follows) this.box.toEnd();
+    const folded = this.events.length - this.rows.length;
+    this.count.textContent = `${this.events.length} events${folded ? `, ${folded} of them folded` : ""}`;
+    this.strip.draw(this.events, this.lanes);
+  }
+
+  #row({ all, number }) {
+    const [{ event, gap, at, lane }] = all;
     const element = document.createElement("li");
-    element.setAttribute("role", "option");
-    element.dataset.lane = this.#laneOf(event);
+    element.dataset.lane = lane;
     element.title = `${at.toFixed(1)} ms after the first`;
+    const many = all.length > 1 ? `${all.length} × ` : "";
     element.append(
-      cell("number", event.sequence_number ?? "·"),
-      cell("gap", gap >= 0.05 || this.events[0] === row ? `+${gap.toFixed(gap < 10 ? 1 : 0)}` : ""),
+      cell("number", event.sequence_number ?? number),
+      cell("gap", gap >= 0.05 || number === 0 ? `+${gap.toFixed(gap < 10 ? 1 : 0)}` : ""),
       cell("lane", ""),
-      cell("type", event.type.replace(/^response\./, "")),
-      cell("what", gist(event)),
+      cell("type", many + String(event.type).replace(/^response\./, "")),
+      cell("what", many ? JSON.stringify(joined(all)) : gist(event)),
     );
-    element.row = row;
     return element;
   }
 
@@ -62,50 +113,46 @@ export class Timeline {
     const seat = event.output_index;
     if (seat === undefined) return 0;
     if (!this.lanes.has(seat)) {
-      const kind = event.item?.type ?? event.type.split(".")[1];
+      const kind = event.item?.type ?? String(event.type).split(".")[1] ?? "";
       this.lanes.set(seat, { number: (this.lanes.size % LANES) + 1, kind: event.item?.name ?? kind.replace("_call", "") });
     }
     return this.lanes.get(seat).number;
   }
 
-  #drawStrip() {
-    const last = Math.max(this.events.at(-1)?.at ?? 0, 1);
-    const height = 18 * (this.lanes.size + 1);
-    const svg = svgElement("svg", { viewBox: `0 0 1000 ${height}`, preserveAspectRatio: "none", height });
-    for (const { event, at } of thinned(this.events)) {
-      const lane = this.#laneOf(event);
-      const y = 18 * (event.output_index === undefined ? 0 : [...this.lanes.keys()].indexOf(event.output_index) + 1);
-      svg.append(svgElement("rect", { x: 4 + (at / last) * 988, y: y + 4, width: 3, height: 10, class: `lane-${lane}` }));
-    }
-    const names = document.createElement("div");
-    names.className = "names";
-    for (const [name, lane] of [["lifecycle", 0], ...[...this.lanes.values()].map(({ kind, number }) => [kind, number])]) {
-      const label = cell(`lane-${lane}`, name);
-      names.append(label);
-    }
-    const end = cell("end", `${last.toFixed(0)} ms`);
-    this.strip.replaceChildren(names, svg, end);
+  #toggle(row) {
+    if (!this.raw.hidden && this.open === row) this.#close();
+    else this.#open(row);
   }
 
-  #toggle(element) {
-    const open = element.nextElementSibling?.classList.contains("raw") ? element.nextElementSibling : null;
-    if (open) return open.remove();
-    const raw = document.createElement("li");
-    raw.className = "raw";
-    raw.setAttribute("role", "presentation");
-    const text = document.createElement("pre");
-    text.className = "json";
-    text.tabIndex = 0;
-    text.textContent = JSON.stringify(element.row.event, null, 2);
-    raw.append(text);
-    element.after(raw);
+  #open(row) {
+    this.open = row;
+    this.raw.hidden = false;
+    const [{ event }] = row.all;
+    const shown = row.all.length > 1 ? { ...event, delta: row.all.map((one) => one.event.delta).join("") } : event;
+    const note = row.all.length > 1 ? `${row.all.length} events, their deltas joined:\n` : "";
+    this.raw.querySelector("pre").textContent = note + JSON.stringify(shown, null, 2);
+  }
+
+  #close() {
+    this.raw.hidden = true;
+    this.open = null;
+  }
+
+  #escape(key) {
+    if (key.key !== "Escape" || this.raw.hidden) return;
+    this.#close();
+    this.list.focus();
+    key.stopPropagation();
   }
 }
 
-/** At most a thousand of them: the strip is a thousand wide. */
-function thinned(events) {
-  const every = Math.ceil(events.length / 1000);
-  return events.filter((row, index) => index % every === 0 || row.event.output_index === undefined);
+function joined(all) {
+  let text = "";
+  for (const { event } of all) {
+    text += event.delta;
+    if (text.length > JOINED) return `${text.slice(0, JOINED)}…`;
+  }
+  return text;
 }
 
 /** An event in a few words. */
@@ -118,14 +165,5 @@ function gist(event) {
 }
 
 function cell(name, text) {
-  const element = document.createElement("span");
-  element.className = name;
-  element.textContent = text;
-  return element;
-}
-
-function svgElement(name, attributes) {
-  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  return element;
+  return Object.assign(document.createElement("span"), { className: name, textContent: text });
 }
