@@ -35,7 +35,17 @@ from ..turns.service import BegunTurn, TurnService
 from ..turns.warning_output import not_told
 from . import sse
 from .websocket_frames import FrameSender, WaitingFrames, created_id, frames, send_one_by_one, warnings_by_position
-from .websocket_steering import ENDED, NOT_SUPPORTED, REPLACED, TOO_MANY, AcceptedSteer, Steers, items_of, not_created
+from .websocket_steering import (
+    ENDED,
+    NOT_SUPPORTED,
+    REPLACED,
+    TOO_MANY,
+    AcceptedSteer,
+    Steers,
+    insert_steers,
+    items_of,
+    not_created,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +137,7 @@ class Lane:
     async def _turn(self, data: bytes) -> "Ended | None":
         """The turn of a frame; None if it was refused."""
         context, raw = self._context, dict[str, Any]()
-        offset, size = 0, len(data)
+        offset, size, inserted = 0, len(data), range(0)
         steers: list[AcceptedSteer] = []
         try:
             async with context.new_turn() as turn:
@@ -143,11 +153,10 @@ class Lane:
                         frame.body["input"] = continued_input(history, frame.body.get("input"))
                         if self._steers.parent == frame.previous_response_id and isinstance(frame.body["input"], list):
                             steers = self._steers.take_waiting()
-                            frame.body["input"][offset:offset] = items_of(steers)
-                            offset += len(items_of(steers))
+                            inserted = insert_steers(frame.body["input"], offset, steers)
                     return await self._answer(frame, size, turn)
                 except ProblemError as error:
-                    raise ProblemError(with_frame_positions(error.problem, offset)) from None
+                    raise ProblemError(with_frame_positions(error.problem, offset, inserted)) from None
         except ProblemError as error:
             context.memory.forget(self.name, raw.get("previous_response_id"))
             await context.sender.error(error.problem, self.name)

@@ -129,3 +129,12 @@ def not_created(message: str) -> ControlError:
 def items_of(steers: Sequence[AcceptedSteer]) -> list[Json]:
     """The input as items."""
     return [item for steer in steers for item in steer.items]
+
+
+def insert_steers(items: list[Any], start: int, steers: Sequence[AcceptedSteer]) -> range:
+    """Adds the input behind the outputs that begin at `start`, because an output must follow its call."""
+    while start < len(items) and isinstance(items[start], dict) and str(items[start].get("type")).endswith("_output"):
+        start += 1
+    given = items_of(steers)
+    items[start:start] = given
+    return range(start, start + len(given))

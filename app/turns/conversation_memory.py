@@ -147,11 +147,16 @@ def continued_input(history: list[Any], frame_input: Any) -> Any:
     return [*history, *new]
 
 
-def with_frame_positions(problem: Problem, offset: int) -> Problem:
-    """The same problem with the paths of the client's own frame, whose items follow `offset` others."""
+def with_frame_positions(problem: Problem, offset: int, inserted: range = range(0)) -> Problem:
+    """The same problem with the paths of the client's own frame, whose items follow `offset` others.
+
+    The items at `inserted` are of another frame.
+    """
 
     def shifted(match: re.Match[str]) -> str:
-        return f"input[{int(match[1]) - offset}]" if int(match[1]) >= offset else match[0]
+        index = int(match[1])
+        index -= len(inserted) if index >= inserted.stop else 0
+        return f"input[{index - offset}]" if index >= offset else match[0]
 
     if offset == 0:
         return problem

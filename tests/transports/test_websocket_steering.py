@@ -8,7 +8,7 @@ from app.settings import Key, Settings
 from tests.support.event_stream import judged
 from tests.support.script import call_turn, calls, counts, more, opens, says, stops, text_turn, thinks
 from tests.support.servers import ChatUpstream, Hang, Latch, ResponsesUpstream, Script
-from tests.support.servers.responses import answer, message, reasoning
+from tests.support.servers.responses import answer, call, message, reasoning
 from tests.support.serving import serving
 from tests.support.sockets import opened, text_of
 from tests.support.steering import TEXT, THOUGHT, WEATHER, begun, said, steer, steered
@@ -107,11 +107,26 @@ async def test_calls_get_their_outputs_first(websocket_server: WebsocketServer) 
         }
         output = {**pending["required_input"][0], "output": "21"}
         output.pop("name")
-        again = await client.ask(input=[output], previous_response_id=response["id"], tools=[WEATHER])
+        asked = [output, {"role": "user", "content": "And then?"}]
+        again = await client.ask(input=asked, previous_response_id=response["id"], tools=[WEATHER])
         assert text_of(again) == "New."
-    messages = websocket_server.upstream.asks[-1].body["messages"]
-    assert [entry["role"] for entry in messages] == ["user", "assistant", "tool", "user"]
-    assert messages[-1]["content"] == "New words"
+        assert "x_am_warnings" not in again[0], "nothing of this is a fault of the client"
+    assert [role for role, _ in said(websocket_server.upstream)] == ["user", "assistant", "tool", "user", "user"]
+    assert [content for _, content in said(websocket_server.upstream)][-2:] == ["New words", "And then?"]
+
+
+async def test_faults_beside_outputs_are_named_as_they_stand_in_the_frame(websocket_server: WebsocketServer) -> None:
+    gate = Latch()
+    opening, *rest = call_turn("weather", "{}")
+    websocket_server.set_scripts([opening, *rest[:1], gate, *rest[1:]])
+    async with opened(websocket_server.url) as client:
+        first = await steered(client, gate, "response.output_item.added", tools=[WEATHER])
+        response = first[-1]["response"]
+        assert (await client.event())["type"] == "response.steer.pending"
+        output = {"type": "function_call_output", "call_id": response["output"][0]["call_id"], "output": "21"}
+        fault = [output, {"role": "user", "content": [{"type": "input_text", "text": 1}]}]
+        [error] = await client.ask(input=fault, previous_response_id=response["id"], tools=[WEATHER])
+        assert error["error"]["param"] == "input[1].content[0].text"
 
 
 async def test_a_response_with_calls_makes_all_of_them(websocket_server: WebsocketServer) -> None:
@@ -164,6 +179,20 @@ async def test_a_relayed_response_is_steered_too() -> None:
         kinds = [(item["type"], item.get("content")) for item in upstream.asks[-1].body["input"]]
     assert [kind for kind, _ in kinds] == ["message", "reasoning", "message"]
     assert kinds[-1][1] == "New words"
+
+
+async def test_a_relay_asks_with_outputs_before_the_new_words() -> None:
+    gate = Latch()
+    whole = answer(call("fc_1", "call_1", "weather", "{}"))
+    with ResponsesUpstream([*whole[:3], gate, *whole[3:]], answer(message("msg_2", "New."))) as upstream:
+        with serving(settings_of(upstream)) as url:
+            async with opened(url) as client:
+                first = await steered(client, gate, "response.output_item.added", tools=[WEATHER])
+                assert (await client.event())["type"] == "response.steer.pending"
+                output = {"type": "function_call_output", "call_id": "call_1", "output": "21"}
+                await client.ask(input=[output], previous_response_id=first[-1]["response"]["id"], tools=[WEATHER])
+        kinds = [item["type"] for item in upstream.asks[-1].body["input"]]
+    assert kinds == ["message", "function_call", "function_call_output", "message"]
 
 
 async def test_codex_is_told_of_the_steering_as_others_are(websocket_server: WebsocketServer) -> None:
