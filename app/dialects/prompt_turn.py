@@ -151,13 +151,13 @@ class PromptTurn(Generic[OptionsT]):
         """The first two events, unless they were sent before. The upstream has the request body by now."""
         self._input_tokens = self.length
         self.ask = {}
-        if self._has_gone_on:
-            begun, self._begun = self._begun, []
-            return self._emitter.feed(begun)
-        return self._emitter.begin(sent)
+        return self._next_begun() if self._has_gone_on else self._emitter.begin(sent)
 
     def go_on(self, prompt: Prompt, begun: list[Delta]) -> None:
-        """Makes the request body for the next message of the same answer, which begins with these deltas."""
+        """Makes the request body for the next message of the same answer, which begins with these deltas.
+
+        They are sent at the latest when the message begins or the response ends.
+        """
         self._begun = begun
         self._has_gone_on = True
         self.ask = self.wire.encode(prompt, self._model, self._options).body
@@ -173,7 +173,7 @@ class PromptTurn(Generic[OptionsT]):
 
     def keep_alive(self) -> list[Event]:
         """A keep-alive event."""
-        return self._emitter.keep_alive()
+        return [*self._next_begun(), *self._emitter.keep_alive()]
 
     def end(self) -> list[Event]:
         """The last events, after the upstream has closed its stream."""
@@ -198,21 +198,27 @@ class PromptTurn(Generic[OptionsT]):
 
     def fail(self, problem: Problem) -> list[Event]:
         """The last events of a response that fails because of this problem."""
-        return self._emitter.fail(problem)
+        return [*self._next_begun(), *self._emitter.fail(problem)]
 
     def stop(self, reason: StopReason) -> list[Event]:
         """The last events of a response that its client ends."""
+        begun = self._next_begun()
         if self._has_gone_on and self.loop is not None and self.loop.usage is None:
             self._emitter.feed(self.loop.take([UsageReported(self._estimate())]))
-        return self._emitter.stop(reason, self._estimate)
+        return [*begun, *self._emitter.stop(reason, self._estimate)]
 
     def stop_at_boundary(self) -> list[Event]:
         """Ends the response before its next item, for a client that steers it."""
-        return self._emitter.stop_at_boundary(self._estimate)
+        return [*self._next_begun(), *self._emitter.stop_at_boundary(self._estimate)]
 
     def next_number(self) -> int:
         """The number of an event that is made elsewhere."""
         return self._emitter.next_number()
+
+    def _next_begun(self) -> list[Event]:
+        """The events with which the next message begins, unless they were sent before."""
+        begun, self._begun = self._begun, []
+        return self._emitter.feed(begun) if begun else []
 
     def _for_client(self, deltas: list[Delta]) -> list[Delta]:
         """The deltas without the calls of this server's own search."""

@@ -217,6 +217,8 @@ class SearchLoop:
             for each, output in zip(wanted, outputs, strict=True)
             if not each.refusal
         ]
+        if self._used is not None:
+            made.append(UsageReported(self._used, self._made))
         self._begin_message()
         return self._prompt, made
 

@@ -223,8 +223,11 @@ def test_a_model_that_fails_after_a_search_fails_the_answer(script: Script, stre
         return
     events = events_of(answer.content)
     judged(events)
+    response = events[-1]["response"]
     assert events[-1]["type"] == "response.failed"
-    assert events[-1]["response"]["usage"]["output_tokens"] > 0  # of the first message
+    assert response["usage"]["output_tokens"] > 0  # of the first message
+    assert [(item["type"], item["status"]) for item in response["output"]] == [("web_search_call", "completed")]
+    assert response["tool_usage"]["web_search"] == {"num_requests": 1}
 
 
 def test_a_slow_search_is_filled_with_keep_alives_and_ends_with_the_client() -> None:
