@@ -30,7 +30,6 @@ from ..protocol.response import NOTHING_SENT, Sent
 from ..searching.backends import Query
 from ..searching.opened_pages import PageFailedError
 from ..searching.searcher import Searcher, told
-from ..upstreams.clocks import Clocks
 from .asks import Asks
 from .attempts import first_payload
 from .grammar_checks import GrammarChecks
@@ -196,6 +195,9 @@ class MessageSteps:
         await self._steps.close()
 
     def _next(self, turn: TranslatedTurn, faults: Faults) -> Pump:
+        left = max(self._end - self._loop.time(), 0.001)
+        clocks = self._asks.clocks._replace(turn=left)  # a pump measures it from its own beginning
+
         async def ask() -> Answer:
             route, loop = self._asks.route, turn.loop
             assert loop is not None  # noqa: S101 — our own misuse
@@ -210,9 +212,9 @@ class MessageSteps:
             self._asks.answered()
             if not loop.may_go_on:
                 self._answered()
-            return answer._replace(clocks=self._clocks())
+            return answer._replace(clocks=clocks)
 
-        return Pump(_BetweenMessages(turn), ask, clocks=self._clocks, request_id=self._request_id)
+        return Pump(_BetweenMessages(turn), ask, clocks=lambda: clocks, request_id=self._request_id)
 
     async def _found(self, loop: SearchLoop, owner: str, size: int) -> list[SearchOutput]:
         """The outputs of the calls of this message. `size`: bytes of the request."""
@@ -220,10 +222,6 @@ class MessageSteps:
             assert self._searcher is not None  # noqa: S101 — our own misuse
             self._outputs = _Outputs(loop, self._searcher, owner)
         return await self._outputs.made(size)
-
-    def _clocks(self) -> Clocks:
-        """The time limits of the upstream, of which the messages before have used a part."""
-        return self._asks.clocks._replace(turn=max(self._end - self._loop.time(), 0.001))
 
 
 def turn_of_messages(turn: AnyTurn) -> TranslatedTurn | None:

@@ -29,11 +29,13 @@ SLOW: Final = {"/search?q=cats&format=json": page(json.dumps({"results": []}).en
 
 
 @contextmanager
-def between(upstream: ChatUpstream, server: SearchServer | Site, **of_upstream: Any) -> Iterator[str]:
+def between(
+    upstream: ChatUpstream, server: SearchServer | Site, ours: Server | None = None, **of_upstream: Any
+) -> Iterator[str]:
     """The address of AM Proxy between these two."""
     settings = Settings(
         search=Search(backend="searxng", base_url=server.url),
-        server=Server(first_payload_wait=0.1),
+        server=ours or Server(first_payload_wait=0.1),
         upstreams={
             "there": Upstream(via="chat", base_url=upstream.url, api_key=Secret("sk"), **{"retries": 0, **of_upstream})
         },
@@ -58,6 +60,12 @@ def wait_for(site: Site) -> None:
         time.sleep(0.01)
 
 
+def wait_for_second(upstream: ChatUpstream) -> None:
+    """Returns when the model is asked again."""
+    while len(upstream.asks) < 2:
+        time.sleep(0.01)
+
+
 @pytest.mark.parametrize("verb", ["interrupt", "cancel"])
 async def test_a_client_that_ends_the_response_while_it_is_searched_ends_the_search(verb: str) -> None:
     said = [opens(), says("Let me see."), *CATS[1:]]
@@ -75,6 +83,41 @@ async def test_a_client_that_ends_the_response_while_it_is_searched_ends_the_sea
             assert len(upstream.asks) == 1
             again = await client.ask(model="m", input="And?", previous_response_id=response["id"])
             assert text_of(again) == "Two."
+
+
+@pytest.mark.parametrize("verb", ["interrupt", "cancel"])
+async def test_a_search_that_is_done_is_kept_where_the_client_ends_the_response_before_the_next_word(verb: str) -> None:
+    with (
+        SearchServer() as server,
+        ChatUpstream(CATS, [Hang()], text_turn("Two.")) as upstream,
+        between(upstream, server) as url,
+    ):
+        async with opened(url) as client:
+            events = await until(client, "response.in_progress")
+            await asyncio.to_thread(wait_for_second, upstream)
+            frame: Json = {"type": f"response.{verb}", "response_id": events[0]["response"]["id"]}
+            frame |= {"mode": "discard_partial_items"} if verb == "interrupt" else {}
+            await client.connection.send(json.dumps(frame))
+            events += await client.answer()
+            grammar.check(events)
+            response = events[-1]["response"]
+            again = await client.ask(model="m", input="And?", tools=TOOLS, previous_response_id=response["id"])
+    assert [(item["type"], item["status"]) for item in response["output"]] == [("web_search_call", "completed")]
+    assert response["tool_usage"]["web_search"] == {"num_requests": 1}
+    assert text_of(again) == "Two."
+    assert "https://example.com/one" in json.dumps(upstream.asks[-1].body)
+
+
+def test_a_search_is_shown_while_the_model_reads_what_was_found() -> None:
+    """A long prompt takes a model many seconds."""
+    with (
+        SearchServer() as server,
+        ChatUpstream(CATS, [Pause(0.5), *text_turn("They sleep.")]) as upstream,
+        between(upstream, server, Server(keep_alive=0.1)) as url,
+    ):
+        answer = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "x", "tools": TOOLS, "stream": True})
+    kinds = [event["type"] for event in events_of(answer.content)]
+    assert "response.in_progress" in kinds[kinds.index("response.web_search_call.completed") :]
 
 
 async def test_usage_of_both_messages_where_the_client_ends_the_second() -> None:
@@ -110,15 +153,26 @@ async def test_a_connection_remembers_an_answer_with_searches() -> None:
     assert "https://example.com/one" in json.dumps(messages)
 
 
-def test_the_time_limit_of_a_turn_is_one_for_all_messages() -> None:
+@pytest.mark.parametrize("keep_alive", [0.1, 15])
+def test_the_time_limit_of_a_turn_is_one_for_all_messages(keep_alive: float) -> None:
+    """It is measured from the beginning of the turn, however long the first message and the search have taken."""
+    in_time: Script = [Pause(0.3), opens(), says("They sleep."), stops()]
     late: Script = [opens(), Pause(0.7), says("They sleep."), stops()]
-    with Site(SLOW) as site, ChatUpstream(CATS, late) as upstream, between(upstream, site, turn_timeout=1) as url:
-        began = time.monotonic()
-        answer = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": "x", "tools": TOOLS, "stream": True})
-    events = events_of(answer.content)
-    grammar.check(events)
-    assert time.monotonic() - began < 1.3
-    assert (events[-1]["type"], len(upstream.asks)) == ("response.failed", 2)
+    server = Server(first_payload_wait=0.1, keep_alive=keep_alive)
+    ended, began, events = [], 0.0, list[Json]()
+    for last, limit in ((in_time, 1.6), (late, 1)):
+        with (
+            Site(SLOW) as site,
+            ChatUpstream(CATS, last) as upstream,
+            between(upstream, site, server, turn_timeout=limit) as url,
+        ):
+            body = {"model": "m", "input": "x", "tools": TOOLS, "stream": True}
+            began = time.monotonic()
+            events = events_of(httpx.post(f"{url}/v1/responses", json=body).content)
+        grammar.check(events)
+        ended.append((events[-1]["type"], len(upstream.asks)))
+    assert ended == [("response.completed", 2), ("response.failed", 2)]
+    assert 0.95 < time.monotonic() - began < 1.5
     assert "still answering" in events[-1]["response"]["error"]["message"]
 
 
