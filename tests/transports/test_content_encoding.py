@@ -1,7 +1,6 @@
 """Bodies of requests that are encoded: decoded in steps, within the limits of any other body."""
 
 import asyncio
-import gzip
 import itertools
 import json
 import threading
@@ -174,16 +173,6 @@ def test_on_every_path(url: str, path: str, encoding: str) -> None:
     headers = {**JSON, "content-encoding": encoding}
     body = packed(encoding, json.dumps({"model": "demo", "input": "Hi"}).encode())
     assert httpx.post(url + path, content=body, headers=headers).status_code == 200
-
-
-def test_a_doubled_header_is_refused_by_its_own_words(url: str) -> None:
-    headers = [*JSON.items(), ("content-encoding", "gzip"), ("content-encoding", "gzip")]
-    answer = httpx.post(f"{url}/v1/responses", content=gzip.compress(gzip.compress(b"{}")), headers=headers)
-    assert answer.status_code == 415
-    assert answer.headers["accept-encoding"] == "zstd, gzip"
-    assert answer.json()["error"]["message"] == (
-        "Send the body with one Content-Encoding. This body has several, which this server does not decode."
-    )
 
 
 def test_another_type_of_body_is_no_matter_of_its_encoding(url: str) -> None:

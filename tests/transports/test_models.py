@@ -127,25 +127,3 @@ def test_the_list_names_every_configured_model_and_no_wildcard() -> None:
             "priority": 1,
         },
     ]
-
-
-def test_codex_is_told_what_is_configured_for_it_alone() -> None:
-    told = Model(
-        upstream="demo",
-        tool_search=True,
-        auto_compact_token_limit=20_000,
-        default_reasoning_summary="concise",
-        multi_agent_version="v2",
-        tool_mode="code_mode",
-        use_responses_lite=True,
-    )
-    with serving(Settings(models={"told": told, "plain": Model(upstream="demo")})) as url:
-        told_entry, plain = httpx.get(f"{url}/v1/models").json()["models"]
-    assert {key: told_entry[key] for key in told_entry.keys() - plain.keys()} == {
-        "supports_search_tool": True,
-        "auto_compact_token_limit": 20_000,
-        "default_reasoning_summary": "concise",
-        "multi_agent_version": "v2",
-        "tool_mode": "code_mode",
-        "use_responses_lite": True,
-    }

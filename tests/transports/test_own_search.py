@@ -11,12 +11,12 @@ import httpx
 import pytest
 
 from app.dialects.search_calls import NO_MORE
-from app.dialects.search_loop import NOT_RUN, TOO_MANY
+from app.dialects.search_loop import TOO_MANY
 from app.prompt.own_search import NO_PLACE, NO_TOOLS
 from app.settings import Key, Model, Search, Secret, Server, Settings, Upstream
 from tests.support.event_stream import events_of, judged
 from tests.support.script import call_turn, calls, more, says, text_turn, turn
-from tests.support.search_server import Answered, SearchServer
+from tests.support.search_server import SearchServer
 from tests.support.servers import ChatUpstream, Script, Status
 from tests.support.serving import serving
 from tests.support.web_site import Site, page
@@ -120,21 +120,6 @@ def test_of_many_calls_in_one_message_only_so_many_are_run() -> None:
     assert outputs(upstream).count(NO_MORE) == 184
 
 
-def test_a_message_that_calls_the_client_too_ends_there() -> None:
-    both = turn(
-        calls(0, "web_search", id="a"),
-        more(0, '{"query": "cats"}'),
-        calls(1, "weather", id="b"),
-        more(1, "{}"),
-        reason="tool_calls",
-    )
-    with ChatUpstream(both) as upstream, SearchServer() as server, before(upstream, server) as url:
-        answer = ask(url, SEARCH, WEATHER)
-    assert types(answer) == ["function_call", "web_search_call:failed"]
-    assert warnings(answer) == [NOT_RUN]
-    assert (len(server.asked), len(upstream.asks)) == (0, 1)
-
-
 def test_after_a_search_the_model_may_call_the_client() -> None:
     with (
         ChatUpstream(CATS, call_turn("weather", "{}")) as upstream,
@@ -181,26 +166,6 @@ def test_calls_without_a_query_do_not_go_on_for_ever(stream: bool) -> None:  # n
         answer = ask(url, stream=stream)
     assert answer.status_code == 200
     assert len(upstream.asks) <= 5
-
-
-def test_a_search_that_fails_is_told_to_the_model() -> None:
-    with (
-        SearchServer(answer=Answered(500, b"", {})) as server,
-        ChatUpstream(CATS, DONE) as upstream,
-        before(upstream, server) as url,
-    ):
-        answer = ask(url)
-    assert types(answer) == ["web_search_call:failed", "message"]
-    assert outputs(upstream) == ['The search for "cats" failed: the search server answered with the status 500.']
-
-
-def test_domains_and_sizes_of_the_clients_tool() -> None:
-    tool = {**SEARCH, "filters": {"allowed_domains": ["example.org"]}, "search_context_size": "low"}
-    with ChatUpstream(CATS, DONE) as upstream, SearchServer() as server, before(upstream, server) as url:
-        answer = ask(url, tool)
-    [item, _] = answer.json()["output"]
-    assert item["action"]["sources"] == [{"type": "url", "url": "https://example.org/two"}]
-    assert server.asked[0].fields["q"] == "cats site:example.org"
 
 
 def test_what_has_no_effect_is_a_warning() -> None:

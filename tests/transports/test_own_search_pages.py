@@ -11,7 +11,6 @@ import pytest
 from app.dialects.search_calls import NO_MORE_PAGES, NO_PAGE
 from app.settings import Model, Search, Secret, Server, Settings, Upstream
 from app.turns.message_steps import UNKNOWN_PAGE
-from tests.support.event_stream import events_of, judged
 from tests.support.metrics import samples
 from tests.support.script import call_turn, calls, more, opens, says, text_turn, turn
 from tests.support.search_server import Answered, SearchServer
@@ -78,33 +77,6 @@ def outputs(upstream: ChatUpstream) -> list[str]:
 
 def functions(upstream: ChatUpstream) -> list[str]:
     return [tool["function"]["name"] for tool in upstream.asks[0].body["tools"]]
-
-
-def test_a_model_searches_opens_a_page_finds_words_in_it_and_opens_a_link() -> None:
-    with Site({"/cats": HTML, "/dogs": DOGS}) as site:
-        cites = text_turn(f"They sleep, see [there]({site.url}/cats) and [here]({site.url}/dogs).")
-        cats = f"{site.url}/cats"
-        scripts = [CATS, opening(cats), opening(cats, find="always"), opening(f"{site.url}/dogs"), cites]
-        with ChatUpstream(*scripts) as upstream, before(upstream, site) as url:
-            response = ask(url, stream=True)
-    events = events_of(response.content)
-    judged(events)
-    items = events[-1]["response"]["output"]
-    assert [item["action"] for item in items[1:-1]] == [
-        {"type": "open_page", "url": cats},
-        {"type": "find_in_page", "url": cats, "pattern": "always"},
-        {"type": "open_page", "url": f"{site.url}/dogs"},
-    ]
-    assert site.paths == ["/cats", "/dogs"]
-    [_, opened, found, dogs] = outputs(upstream)
-    assert opened == (
-        f'Page "Cats" ({cats}), 5 lines.\nL0: Cats\nL1: They hate dogs [0].\nL2: They sleep.\nL3: Always.\nL4: End.\n'
-        f"Links:\n[0] {site.url}/dogs"
-    )
-    assert found.startswith(f'Lines of {cats} with "always": 1\nL1: ')
-    assert dogs == f'Page "Dogs" ({site.url}/dogs), 1 lines.\nL0: Dogs bark.'
-    titles = [note["title"] for note in items[-1]["content"][0]["annotations"]]
-    assert titles == ["Cats", "Dogs"]
 
 
 LONG: Final = page(b"".join(b"<p>%d %s" % (number, b"word " * 100) for number in range(100)), kind="text/html")

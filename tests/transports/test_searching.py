@@ -1,6 +1,5 @@
 """POST /v1/alpha/search: what Codex asks, over servers that search and refuse what the real ones refuse."""
 
-import json
 import re
 from hashlib import sha256
 from typing import Final
@@ -203,12 +202,6 @@ def test_an_invalid_request_is_refused_by_its_path(body: Json, code: str, param:
     with serving() as url:
         error = httpx.post(f"{url}/v1/alpha/search", json=body).json()["error"]
     assert (error["code"], error["param"]) == (code, param)
-
-
-def test_a_place_of_the_user_is_a_warning() -> None:
-    with SearchServer() as server, searching(server) as url:
-        answer = ask(url, CATS, settings={"user_location": {"type": "approximate", "country": "DE"}})
-    assert json.loads(answer.headers["x-am-warnings"]) == ["The place of the user has no effect."]
 
 
 def test_a_search_counts_for_the_limits_of_its_key_and_is_logged(caplog: pytest.LogCaptureFixture) -> None:

@@ -49,46 +49,11 @@ async def test_a_continuation_needs_only_what_is_new(websocket_server: Websocket
     ]
 
 
-async def test_a_tool_loop_sends_only_outputs(websocket_server: WebsocketServer) -> None:
-    websocket_server.set_scripts(call_turn("weather", '{"city":"Paris"}'), text_turn("21 degrees"))
-    async with opened(websocket_server.url) as client:
-        [*_, last] = await client.ask(input="Weather?", tools=[WEATHER])
-        [call] = last["response"]["output"]
-        output = {"type": "function_call_output", "call_id": call["call_id"], "output": "21"}
-        events = await client.ask(input=[output], previous_response_id=last["response"]["id"], tools=[WEATHER])
-    assert text_of(events) == "21 degrees"
-    _, made, given = websocket_server.upstream.asks[-1].body["messages"]
-    assert made["tool_calls"][0]["function"] == {"name": "weather", "arguments": '{"city":"Paris"}'}
-    assert given == {"role": "tool", "tool_call_id": call["call_id"], "content": "21"}
-
-
-async def test_what_the_model_thought_comes_back_to_it(websocket_server: WebsocketServer) -> None:
-    """Nobody asked for it to be sealed: the connection does, since it is all that remembers it."""
-    websocket_server.set_scripts(
-        turn(thinks("I need it."), *call_turn("weather", "{}")[:-1], reason="tool_calls"), text_turn("21 degrees")
-    )
-    async with opened(websocket_server.url) as client:
-        [*_, last] = await client.ask(input="Weather?", tools=[WEATHER])
-        _, call = last["response"]["output"]
-        output = {"type": "function_call_output", "call_id": call["call_id"], "output": "21"}
-        await client.ask(input=[output], previous_response_id=last["response"]["id"], tools=[WEATHER])
-    assert websocket_server.upstream.asks[-1].body["messages"][1]["reasoning_content"] == "I need it."
-
-
 async def test_instructions_are_said_anew_each_time(websocket_server: WebsocketServer) -> None:
     async with opened(websocket_server.url) as client:
         first = await client.id_of(input="Hello", instructions="Be brief.")
         await client.ask(input="And?", previous_response_id=first)
     assert websocket_server.messages() == [("user", "Hello"), ("assistant", "one"), ("user", "And?")]
-
-
-async def test_only_the_last_response_is_known(websocket_server: WebsocketServer) -> None:
-    async with opened(websocket_server.url) as client:
-        first = await client.id_of(input="Hello")
-        assert await client.refusal(input="x", previous_response_id="resp_unheard_of") == NOT_FOUND
-        second = await client.id_of(input="And?", previous_response_id=first)
-        assert await client.refusal(input="x", previous_response_id=first) == NOT_FOUND
-        assert text_of(await client.ask(input="So?", previous_response_id=second)) == "three"
 
 
 async def test_another_connection_knows_nothing_of_it(websocket_server: WebsocketServer) -> None:

@@ -10,7 +10,6 @@ import pytest
 from app.settings import Key, Settings
 from app.transports.websocket_connection import NAMES, RUNNING
 from tests.support.event_stream import judged
-from tests.support.judges import judge_error_frame
 from tests.support.script import opens, says, stops, text_turn
 from tests.support.servers import Cut, Hang, Latch, ResponsesUpstream, Script, Status
 from tests.support.servers.responses import answer, message
@@ -208,15 +207,6 @@ async def test_each_turn_of_a_lane_takes_a_slot_of_its_caller(websocket_server: 
                 await lanes.answer(name)
             assert (await lanes.ask("c", input="x"))[-1]["type"] == "response.completed"
             assert (await his.answer("a"))[-1]["type"] == "response.completed"
-
-
-async def test_errors_name_their_lane(websocket_server: WebsocketServer) -> None:
-    async with opened(websocket_server.url) as client:
-        await client.send(input=3, stream_id="main")
-        frame = await client.event()
-        judge_error_frame(frame)
-        assert frame.pop("stream_id") == "main"
-        assert error_of(frame) == (400, "invalid_type", "input")
 
 
 async def test_a_client_that_leaves_ends_every_lane(websocket_server: WebsocketServer) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 from app.settings import Key, Settings
 from tests.support.event_stream import judged
 from tests.support.script import call_turn, calls, counts, more, opens, says, stops, text_turn, thinks
-from tests.support.servers import ChatUpstream, Hang, Latch, ResponsesUpstream, Script
-from tests.support.servers.responses import answer, call, message, reasoning
+from tests.support.servers import ChatUpstream, Hang, Latch, ResponsesUpstream
+from tests.support.servers.responses import answer, call, message
 from tests.support.serving import serving
 from tests.support.sockets import opened, text_of
-from tests.support.steering import TEXT, THOUGHT, WEATHER, begun, said, steer, steered
+from tests.support.steering import THOUGHT, WEATHER, begun, said, steer, steered
 from tests.support.websocket_server import WebsocketServer, settings_of
 
 
@@ -41,17 +41,6 @@ async def test_a_response_ends_before_its_next_item_and_another_begins(websocket
         assert text_of(await client.ask(input="And?", previous_response_id=last["id"])) == "Three."
     contents = [content for _, content in said(websocket_server.upstream) if content]
     assert contents == ["Hello", "New words", "New.", "And?"]
-
-
-async def test_a_text_is_finished_before_the_next_response(websocket_server: WebsocketServer) -> None:
-    """The response is then as complete as if nobody had spoken."""
-    gate = Latch()
-    websocket_server.set_scripts([opens(), says("Old "), gate, says("text."), stops()], text_turn("New."))
-    async with opened(websocket_server.url) as client:
-        first = await steered(client, gate, TEXT)
-        assert (first[-1]["type"], text_of(first)) == ("response.completed", "Old text.")
-        assert text_of(await client.answer()) == "New."
-    assert said(websocket_server.upstream) == [("user", "Hello"), ("assistant", "Old text."), ("user", "New words")]
 
 
 async def test_a_response_without_a_word_ends_at_once() -> None:
@@ -162,23 +151,6 @@ async def test_the_next_response_takes_the_slot_of_the_first_and_stays_in_its_la
             assert {event["stream_id"] for event in first + second} == {"main"}
             assert text_of(second) == "New."
             assert (await client.ask(input="x"))[-1]["type"] == "response.completed"
-
-
-async def test_a_relayed_response_is_steered_too() -> None:
-    gate = Latch()
-    whole = answer(reasoning("rs_1", "hm"), message("msg_1", "Old"))
-    at = next(index for index, event in enumerate(whole) if event.get("item", {}).get("type") == "message")
-    script: Script = [*whole[: at - 1], gate, *whole[at - 1 :]]
-    with ResponsesUpstream(script, answer(message("msg_2", "New."))) as upstream:
-        with serving(settings_of(upstream)) as url:
-            async with opened(url) as client:
-                first = await steered(client, gate, THOUGHT)
-                assert first[-1]["response"]["incomplete_details"] == {"reason": "steered"}
-                assert [item["type"] for item in first[-1]["response"]["output"]] == ["reasoning"]
-                assert text_of(await client.answer()) == "New."
-        kinds = [(item["type"], item.get("content")) for item in upstream.asks[-1].body["input"]]
-    assert [kind for kind, _ in kinds] == ["message", "reasoning", "message"]
-    assert kinds[-1][1] == "New words"
 
 
 async def test_a_relay_asks_with_outputs_before_the_new_words() -> None:

@@ -14,21 +14,6 @@ from tests.support.steering import TEXT, THOUGHT, WEATHER, Json, begun, said, se
 from tests.support.websocket_server import WebsocketServer, settings_of
 
 
-async def test_input_that_waits_for_outputs_is_given_back_if_another_response_comes(
-    websocket_server: WebsocketServer,
-) -> None:
-    gate = Latch()
-    opening, *rest = call_turn("weather", "{}")
-    websocket_server.set_scripts([opening, *rest[:1], gate, *rest[1:]], text_turn("Other."))
-    async with opened(websocket_server.url) as client:
-        await steered(client, gate, "response.output_item.added", tools=[WEATHER])
-        pending = await client.event()
-        assert text_of(await client.ask(input="Something else")) == "Other."
-        failed = await client.event()
-        assert (failed["type"], failed["error"]["code"]) == ("response.steer.failed", "response_not_active")
-        assert failed["steer"] == {**pending["steer"], "input": "New words"}
-
-
 async def test_input_is_given_back_if_the_continuation_with_outputs_is_refused(
     websocket_server: WebsocketServer,
 ) -> None:

@@ -117,23 +117,6 @@ async def test_what_was_used_until_then_is_reported_or_estimated(websocket_serve
             assert (usage["output_tokens"], usage.get("estimated")) == (expected, is_estimated)
 
 
-async def test_only_the_response_that_is_named_ends(websocket_server: WebsocketServer) -> None:
-    gate = Latch()
-    websocket_server.upstream.scripts = ([opens(), says("one"), gate, stops()],)
-    async with opened(websocket_server.url) as client:
-        ids: dict[str, str] = {}
-        for lane in ("a", "b"):
-            events = await begun(client, "response.output_text.delta", input="x", stream_id=lane)
-            ids[lane] = events[0]["response"]["id"]
-        await send(client, {**INTERRUPT, "response_id": ids["a"]})
-        events = await client.answer()
-        assert {event["stream_id"] for event in events} == {"a"}
-        assert events[-1]["type"] == "response.incomplete"
-        gate.open()
-        events = await client.answer()
-        assert (events[-1]["type"], events[-1]["stream_id"]) == ("response.completed", "b")
-
-
 @pytest.mark.parametrize(
     ("fields", "code"),
     [

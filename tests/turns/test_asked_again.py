@@ -17,7 +17,7 @@ from tests.support import grammar
 from tests.support.block_scripts import as_blocks
 from tests.support.event_stream import events_of, judged
 from tests.support.script import call_turn, calls, counts, opens, says, stops, text_turn, thinks
-from tests.support.servers import AnthropicUpstream, Ask, ChatUpstream, Hang, Latch, Pause, Script, Status, Step
+from tests.support.servers import AnthropicUpstream, ChatUpstream, Hang, Latch, Pause, Script, Status, Step
 from tests.support.serving import serving
 from tests.support.sockets import opened, text_of
 from tests.support.steering import THOUGHT, steered
@@ -181,13 +181,6 @@ def test_a_whole_answer_is_the_same(name: str) -> None:
     assert json.loads(answer.headers.get("x-am-warnings", "[]")) == warnings
 
 
-def test_a_call_that_was_cut_is_not_asked_for_again() -> None:
-    cut: Script = [opens(), calls(0, "date", id="a", arguments='{"input": "tod'), stops("length"), counts(7, 5)]
-    with ChatUpstream(cut) as upstream, before(upstream) as url:
-        events, late = ask(url)
-    assert (events[-1]["type"], late, len(upstream.asks)) == ("response.incomplete", [], 1)
-
-
 def test_the_stream_stays_alive_and_shows_text_at_once(caplog: pytest.LogCaptureFixture) -> None:
     slow: Script = [Pause(0.4), *message(DAY)]
     scripts = [[opens(), says("See."), Pause(0.4), *message(TODAY)[1:]], slow]
@@ -203,26 +196,6 @@ def test_the_stream_stays_alive_and_shows_text_at_once(caplog: pytest.LogCapture
     assert sum(kind == "response.custom_tool_call_input.done" for kind in kinds) == 1
     [fields] = [record.__dict__["fields"] for record in caplog.records if record.name == "am_proxy.turn"]
     assert (fields["asked_again"], fields["output_tokens"], fields["status"]) == (1, 10, 200)
-
-
-async def test_a_connection_continues_with_the_second_call() -> None:
-    def last(request: Ask) -> list[Step]:
-        made = [each for each in request.body["messages"] if each["role"] == "assistant"]
-        assert [json.loads(each["function"]["arguments"]) for each in made[0]["tool_calls"]] == [
-            {"input": "2026-11-19"}
-        ]
-        return DONE
-
-    with ChatUpstream(message(TODAY), message(DAY), last) as upstream, before(upstream) as url:
-        async with opened(url) as client:
-            events = await client.ask(model="m", input="Hi", tools=TOOLS)
-            grammar.check(events)
-            [item] = events[-1]["response"]["output"]
-            output = {"type": "custom_tool_call_output", "call_id": item["call_id"], "output": "Monday"}
-            again = await client.ask(
-                model="m", input=[output], tools=TOOLS, previous_response_id=events[-1]["response"]["id"]
-            )
-    assert text_of(again) == "Never mind."
 
 
 async def test_a_client_that_ends_the_response_meanwhile_ends_the_second_ask() -> None:
