@@ -6,7 +6,8 @@ The map
     main.py             composition root: `build_app(settings)`; the only file that knows every room
     application.py      the application of one configuration, and the change to another one
     shared_state.py     what outlives a reload of the settings
-    wiring.py           from settings to upstreams and catalogue
+    wiring.py           from settings to the catalogue
+    new_upstreams.py    the client of each upstream
     settings/           am-proxy.toml, environment and flags -> frozen `Settings`
     options.py          options of servers and models, declared once and shared
     providers/          how each provider differs: address and key if asked directly, what litellm loses otherwise

@@ -6,7 +6,8 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, Protocol, cast
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
@@ -14,10 +15,15 @@ from starlette.exceptions import HTTPException
 from .application import Application
 from .grammars.grammar_checker import GrammarChecker, can_check
 from .inspector.routes import Inspector
+from .new_upstreams import tapped_clients, upstream_of
 from .observers.body_log import BodyLog
+from .observers.folder_recorder import FolderRecorder
+from .observers.recorded_settings import settings_for
 from .observers.recorder import Recorder
+from .observers.recording_writer import RecordingWriter
 from .protocol.ids import NewId, id_maker
 from .protocol.problems import ProblemError
+from .recordings.folders import UnfitFolderError
 from .sealing import EnvelopeSealer
 from .searching.searcher import Searcher
 from .settings import Seal, Server, Settings
@@ -34,7 +40,7 @@ from .upstreams.listed_models import ListedModels
 from .upstreams.litellm_chat import close_connections, warm
 from .upstreams.port import AnyUpstream, Keep
 from .version import VERSION
-from .wiring import build_catalogue, fetcher_of, lists_of, search_client_of, upstream_of
+from .wiring import build_catalogue, fetcher_of, lists_of, search_client_of
 
 if TYPE_CHECKING:
     from .fetching.fetcher import Fetcher
@@ -46,7 +52,19 @@ LEAST_OPENED: Final = 4 * 1024 * 1024
 """Bytes that the sealed items of any request may hold: a short request may carry a long conversation."""
 
 
-class LibraryMissingError(RuntimeError):
+class Closable(Protocol):
+    """What is closed when the server stops, or its settings are replaced."""
+
+    async def close(self) -> None:
+        """Close it."""
+        ...
+
+
+class CannotStartError(Exception):
+    """Something is configured that this machine does not allow; the text says what."""
+
+
+class LibraryMissingError(CannotStartError):
     """Something is configured whose library is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
@@ -54,7 +72,7 @@ class LibraryMissingError(RuntimeError):
 
 
 def build_app(settings: Settings, before: SharedState | None = None) -> Application:
-    """The server, ready to run. Raises `LibraryMissingError` if a library is not installed.
+    """The server, ready to run. Raises `CannotStartError`.
 
     `before` is the state of the running server, if this one will replace it. Building does not change that state;
     `Application.follow` applies the new settings to it. Without `before` they are applied at once.
@@ -62,9 +80,10 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     new_id = _id_maker()
     shared = new_state(settings) if before is None else next_state(settings, before)
     keep = Keep(settings.server.upstream_idle_connections, settings.server.upstream_idle)
-    upstreams = {name: upstream_of(upstream, keep) for name, upstream in settings.upstreams.items()}
-    fetcher = fetcher_of(settings)
-    search_client = search_client_of(settings)
+    folder_recorder = folder_recorder_of(settings)
+    clients = None if folder_recorder is None else tapped_clients()
+    upstreams = {name: upstream_of(upstream, keep, clients) for name, upstream in settings.upstreams.items()}
+    fetcher, search_client = fetcher_of(settings), search_client_of(settings)
     grammar_checker = grammar_checker_of(settings)
     lists = lists_of(settings)
     sealers = sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes)
@@ -78,8 +97,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         count=None if metrics is None else metrics.searched,
     )
     auth = Auth(settings.keys, settings.server, passthrough=takes_guests(settings))
-    tracing = tracing_of(settings)
-    body_log = BodyLog() if settings.server.log_bodies else None
+    tracing, body_log = tracing_of(settings), BodyLog() if settings.server.log_bodies else None
     service = TurnService(
         catalogue=catalogue,
         limits=shared.limits,
@@ -91,7 +109,9 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         searcher=None if search_client is None else searcher,
         grammar_checker=grammar_checker,
         kept_prompts=recorder,
-        observers=[observer for observer in (recorder, metrics, tracing, body_log) if observer is not None],
+        observers=[
+            observer for observer in (recorder, metrics, tracing, body_log, folder_recorder) if observer is not None
+        ],
     )
     bodies = Bodies(settings.server, shared.arriving)
     http = Http(
@@ -108,13 +128,16 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
 
     to_close = AsyncExitStack()
-    closables: list[AnyUpstream | ListedModels | Fetcher | SearchClient | GrammarChecker | BodyLog | None] = [
+    closables: list[
+        AnyUpstream | ListedModels | Fetcher | SearchClient | GrammarChecker | BodyLog | FolderRecorder | None
+    ] = [
         *upstreams.values(),
         *lists.values(),
         fetcher,
         search_client,
         grammar_checker,
         body_log,
+        folder_recorder,
     ]
     for closable in closables:
         if closable is not None:
@@ -181,6 +204,19 @@ def grammar_checker_of(settings: Settings) -> GrammarChecker | None:
     if any(model.grammars == "ask_again" for model in settings.models.values()):
         raise LibraryMissingError('grammars = "ask_again" needs llguidance', "grammars")
     return None
+
+
+def folder_recorder_of(settings: Settings) -> FolderRecorder | None:
+    """The observer that records turns, if that is wanted. Raises `CannotStartError` if its folder cannot be used."""
+    server = settings.server
+    if not server.record:
+        return None
+    several_callers = len({key.name for key in settings.keys}) + takes_guests(settings) > 1
+    try:
+        writer = RecordingWriter(Path(server.record).expanduser(), server.record_bytes, several_callers=several_callers)
+    except UnfitFolderError as error:
+        raise CannotStartError(f"record: {error}") from None
+    return FolderRecorder(writer, partial(settings_for, settings), server.record_turn_bytes)
 
 
 def tracing_of(settings: Settings) -> "Tracing | None":

@@ -1,9 +1,9 @@
-"""Builds the upstreams and the catalogue of models from the settings."""
+"""Builds the catalogue of models from the settings, and what fetches and searches."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, assert_never
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from .catalogue import Catalogue, Entry
@@ -22,13 +22,11 @@ from .settings import Model, Settings, Upstream
 from .upstreams.breaker import Breaker
 from .upstreams.causes import shown_address
 from .upstreams.clocks import Clocks
-from .upstreams.demo import Demo
 from .upstreams.listed_models import ListedModels
 from .upstreams.litellm_ask import would_fetch
 from .upstreams.litellm_can import lost_parts
-from .upstreams.litellm_chat import LitellmChat
 from .upstreams.messages_address import messages_address
-from .upstreams.port import KEEP, AnyUpstream, Keep
+from .upstreams.port import AnyUpstream
 
 if TYPE_CHECKING:
     from .fetching.fetcher import Fetcher
@@ -38,8 +36,6 @@ FETCHED_FOR: Final = frozenset({"chat", "litellm", "messages"})
 """Ways to ask an upstream in which it does not always fetch images and files."""
 MESSAGES_HINTS: Final = frozenset({"safety_identifier", "service_tier", "user"})
 """Hints that the Messages API takes."""
-GRACE: Final = 5
-"""Seconds by which a timeout of the HTTP client is longer than ours, which has the better message."""
 
 
 def fetcher_of(settings: Settings) -> "Fetcher | None":
@@ -251,38 +247,3 @@ def _origin(upstream: Upstream) -> str:
     """Identifies an upstream: the same in every process, and after a change of its key or name."""
     provider = upstream.provider if upstream.via == "litellm" else None  # any other is known by its address
     return " ".join(word for word in (upstream.via, provider, upstream.base_url) if word)
-
-
-def upstream_of(upstream: Upstream, keep: Keep = KEEP) -> AnyUpstream:
-    """Make the upstream that is configured. The caller closes it."""
-    api_key = None if upstream.api_key is None else upstream.api_key.reveal()
-    connection: dict[str, Any] = {
-        "connect": upstream.connect_timeout,
-        "timeout": max(upstream.timeout, upstream.first_payload_timeout or 0) + GRACE,
-        "keep": keep,
-    }
-    match upstream.via:
-        case "demo":
-            return Demo()
-        case "chat":
-            from .upstreams.http_chat import HttpChat  # noqa: PLC0415 — its library takes 0.15 s and 7 MB, only where it is used
-
-            return HttpChat(upstream.base_url or "", api_key=api_key, compat=upstream, **connection)
-        case "messages":
-            from .upstreams.http_messages import HttpMessages  # noqa: PLC0415 — as above
-
-            return HttpMessages(
-                messages_address(upstream.base_url or ""),
-                api_key=api_key,
-                key_header=upstream.key_header,
-                betas=upstream.betas,
-                **connection,
-            )
-        case "responses":
-            from .upstreams.native_responses import NativeResponses  # noqa: PLC0415 — as above
-
-            return NativeResponses(upstream.base_url or "", api_key=api_key, **connection)
-        case "litellm":
-            return LitellmChat(upstream.provider, api_key=api_key, base_url=upstream.base_url, **connection)
-        case other:
-            assert_never(other)

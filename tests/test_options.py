@@ -4,12 +4,13 @@ import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.responses.relay_options import RelayOptions
+from app.new_upstreams import upstream_of
 from app.options import Can, ChatCompat, ModelOptions, RelayedTools, ServerOptions, Table
 from app.providers.capabilities import Capabilities
 from app.settings import Model, Seal, Server, Settings, Upstream
 from app.settings.server import KeyTable
 from app.transports.auth import ANYONE
-from app.wiring import build_catalogue, upstream_of
+from app.wiring import build_catalogue
 
 SHARED: list[tuple[type[Table], type[Table]]] = [
     (ChatCompat, Upstream),

@@ -54,6 +54,9 @@ def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path)
         "AM_UI": "off",
         "AM_WATCH": "7",
         "AM_WATCH_BYTES": "8",
+        "AM_RECORD": "turns",
+        "AM_RECORD_BYTES": "9",
+        "AM_RECORD_TURN_BYTES": "2048",
         "AM_INSECURE_NO_AUTH": "1",
     }
     assert {name.removeprefix("AM_").lower() for name in environ} == set(Server.model_fields)
@@ -105,6 +108,9 @@ def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path)
         ui=False,
         watch=7,
         watch_bytes=8,
+        record="turns",
+        record_bytes=9,
+        record_turn_bytes=2048,
         insecure_no_auth=True,
     )
 

@@ -51,7 +51,7 @@ def own_server(settings: Settings) -> Iterator[ReachedServer]:
 
     If the settings want keys, it has one more for this run. Raises `MissingError` if it cannot start.
     """
-    from ..main import LibraryMissingError, build_app  # noqa: PLC0415 — it takes half a second
+    from ..main import CannotStartError, build_app  # noqa: PLC0415 — it takes half a second
     from .serve import ReloadingServer, listen, listen_advice  # noqa: PLC0415 — as above
 
     settings, environ = _with_key(settings)
@@ -64,7 +64,7 @@ def own_server(settings: Settings) -> Iterator[ReachedServer]:
     with listener:
         try:
             application = build_app(settings)
-        except LibraryMissingError as error:
+        except CannotStartError as error:
             raise MissingError(str(error)) from error
         server = ReloadingServer(application, settings, listener, ready=ready.set)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="server", daemon=True)

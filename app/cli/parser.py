@@ -229,6 +229,7 @@ def _add_server_flags(parser: CommandParser) -> None:
     add("--log-format", metavar="FORMAT", help="auto (default), text or json")
     add("--no-ui", dest="ui", action="store_false", default=None, help="no inspector at /")
     add("--watch", metavar="COUNT", help="number of recent requests the inspector keeps (default: 1000 on loopback)")
+    add("--record", metavar="DIR", help="record every turn in this folder: prompts and answers, without keys")
     add("--strict", action="store_true", default=None, help="answer with a 400 instead of a warning")
     add(
         "--insecure-no-auth",

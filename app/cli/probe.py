@@ -14,6 +14,7 @@ from ..dialects.messages.messages_options import MessagesOptions
 from ..dialects.messages.messages_turn import MessagesTurn
 from ..dialects.responses.relay import RelayTurn
 from ..dialects.responses.relay_options import RelayOptions
+from ..new_upstreams import upstream_of
 from ..options import ModelOptions, Via
 from ..parsing.request_body import parse_object
 from ..protocol.problems import Problem
@@ -22,7 +23,6 @@ from ..settings import GIVEN, Model, Settings, Upstream
 from ..upstreams.messages_address import messages_address
 from ..upstreams.port import UpstreamBroke, UpstreamRefused
 from ..upstreams.survey import Survey, list_models, server_at, survey
-from ..wiring import upstream_of
 from .given_upstream import completed
 from .probe_answers import ProbeAnswer, read_chunks, read_events, read_messages
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 
 from ..application import CurrentApplication
-from ..main import LibraryMissingError, build_app
+from ..main import CannotStartError, build_app
 from ..settings import ConfigMistakesError, Server, Settings
 from .given_upstream import settled
 from .logs import configure
@@ -36,7 +36,7 @@ async def reload(current: CurrentApplication, settings: Settings, read: Callable
         for mistake in error.mistakes:
             log.error("configuration not reloaded, keeping the old one: %s", mistake)  # noqa: TRY400 — as below
         return settings
-    except LibraryMissingError as error:
+    except CannotStartError as error:
         log.error("configuration not reloaded, keeping the old one: %s", error)  # noqa: TRY400 — the message is enough
         return settings
     except Exception:

@@ -14,7 +14,7 @@ from types import FrameType
 import uvicorn
 
 from ..application import Application, CurrentApplication
-from ..main import LibraryMissingError, build_app, build_http_guard
+from ..main import CannotStartError, build_app, build_http_guard
 from ..observers.body_log import WARNING
 from ..settings import Settings
 from ..transports.websocket_guard import WebSocketGuard, socket_options
@@ -60,7 +60,7 @@ def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int
             log.log(logging.WARNING if remark.is_warning else logging.INFO, remark.message)
         try:
             application = build_app(settings)
-        except LibraryMissingError as error:
+        except CannotStartError as error:
             print(f"am-proxy: {error}", file=sys.stderr)
             return 1
         ReloadingServer(application, settings, listener, read).run(sockets=[listener])

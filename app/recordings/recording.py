@@ -20,9 +20,11 @@ EVENTS: Final = "events.jsonl"
 MOST_ASKS: Final = 200
 """Asks of one turn that are recorded, and read."""
 
-Failure = Literal["unreachable", "unreachable_tls", "no_connection_in_time", "silent", "not_http", "broke_off"]
-"""How a connection failed: it could not be made (or its certificate was refused, or in time), nothing came in time,
-what came was no HTTP, or it was lost."""
+Failure = Literal[
+    "unreachable", "unreachable_tls", "no_connection_in_time", "silent", "compressed", "not_http", "broke_off"
+]
+"""How an ask failed: no connection could be made (for its certificate, or not in time), nothing came in time, the
+answer was compressed or no HTTP, or the connection was lost."""
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -75,6 +77,8 @@ class About(msgspec.Struct, kw_only=True):
     """When it was recorded, in UTC."""
     request_id: str = ""
     transport: Literal["http", "websocket"] = "http"
+    summary_only: bool = False
+    """Whether it was a request for a summary alone, which has an endpoint of its own."""
     for_codex: bool = False
     """Whether the client was Codex, which gets some events in another form."""
     model: str

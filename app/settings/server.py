@@ -121,6 +121,14 @@ class _ServerLimits(Table):
     if only this machine can call the server (no `allowed_hosts`, no `cors_origins`), otherwise 0."""
     watch_bytes: int = Field(default=128 * 1024 * 1024, ge=0)
     """Bytes of memory for all of these turns. Beyond that, the caller with the most turns loses its oldest one."""
+    record: str = ""
+    """A folder in which every turn is recorded: requests, answers, and what upstreams are asked and send; empty:
+    nothing is. See [recordings](recordings.md)."""
+    record_bytes: int = Field(default=1024 * 1024 * 1024, ge=0)
+    """Bytes of all recordings in this folder. Then no more are made, and none is deleted. If there are several callers,
+    each may fill a quarter of it. Each process of the server counts for itself."""
+    record_turn_bytes: int = Field(default=16 * 1024 * 1024, ge=1024)
+    """Bytes of one recording. The rest of a longer turn is left out, and the recording says so."""
     insecure_no_auth: bool = False
     """True: serve without keys, even on an address that other machines can reach."""
 

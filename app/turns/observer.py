@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ..protocol.events import Event
 from ..protocol.problems import Problem
@@ -43,6 +43,15 @@ class TurnObserver(Protocol):
         ...
 
 
+@runtime_checkable
+class RequestObserver(Protocol):
+    """An observer of one turn that also sees requests which are refused before an upstream is asked."""
+
+    def requested(self, request: CreateResponse, *, for_codex: bool) -> None:
+        """The client's request, before it is translated."""
+        ...
+
+
 class Observer(Protocol):
     """Observes every turn."""
 
@@ -74,6 +83,10 @@ class Observers:
             if position not in self._failed:
                 self._guarded(position, observer, call)
 
+    def requested(self, request: CreateResponse, *, for_codex: bool) -> None:
+        """Calls the observers of requests."""
+        self.each(lambda observer: _requested(observer, request, for_codex=for_codex))
+
     def sent(self, events: list[Event]) -> None:
         """The same as `each`, for events that are sent. It is written out, because it runs for every batch."""
         for position, observer in enumerate(self._observers):
@@ -100,3 +113,8 @@ class Observers:
     def _log(self, observer: Observer | TurnObserver, error: Exception) -> None:
         extra = {"request_id": self._request_id}
         log.error("an observer failed: %s", type(observer).__name__, exc_info=error, extra=extra)
+
+
+def _requested(observer: TurnObserver, request: CreateResponse, *, for_codex: bool) -> None:
+    if isinstance(observer, RequestObserver):
+        observer.requested(request, for_codex=for_codex)

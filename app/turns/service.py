@@ -148,9 +148,10 @@ class TurnService:
         """
         turn.slot.hold(self._waiting, create.size)
         comparison = PromptComparison(create, turn.log, turn.caller.owner, kept=self._kept_prompts, memory=memory)
+        for_codex = _is_codex(originator)
+        turn.log.requested(create, for_codex=for_codex)
         create = comparison.warned(create)
         identity = self._identity()
-        for_codex = _is_codex(originator)
         ways = self._catalogue.route_for(create.model, turn.caller).ways(create)
         if not ways:
             return await self._prepared(create, turn, comparison, originator)

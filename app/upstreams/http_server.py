@@ -134,7 +134,7 @@ class HttpServer:
         key_header: KeyHeader = "authorization",
         headers: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        self._url = url
+        self.url = url
         self._keep = keep
         self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=timeout)
         self._proxy = proxy_for(url)
@@ -249,7 +249,7 @@ class HttpServer:
             headers["content-length"] = str(len(body))
         return await self._session.request(
             "GET" if body is None else "POST",
-            self._url,
+            self.url,
             data=None if body is None else in_pieces(body),
             headers=headers or None,
             allow_redirects=False,

@@ -13,6 +13,7 @@ from app.dialects.chat.turn import ChatTurn
 from app.dialects.search_loop import SearchLoop
 from app.emitter.opening_response import opening_response
 from app.new_turns import new_turn
+from app.new_upstreams import upstream_of
 from app.parsing.json_object import decode_object
 from app.parsing.request_body import parse_object
 from app.prompt.own_search import OwnSearch
@@ -22,7 +23,7 @@ from app.settings import Model, Search, Secret, Server, Settings, Upstream
 from app.transports.auth import ANYONE
 from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_chat import LitellmChat
-from app.wiring import build_catalogue, upstream_of
+from app.wiring import build_catalogue
 from tests.fields.field_samples import PARAMETERS, Case, Json
 from tests.support.emitters import ReadableSealer
 from tests.support.providers import openai_is_here

@@ -12,11 +12,12 @@ import pytest
 from app.recordings import folders, reading
 from app.recordings.blotted import blotted, blotted_all
 from app.recordings.blotted_bodies import blotted_pieces
-from app.recordings.folders import UnfitFolderError, folders_in, prepare, size_of_folder, write
+from app.recordings.folders import UnfitFolderError, folders_in, prepare, write
 from app.recordings.reading import NoRecordingError, read
 from app.recordings.recording import About, Arrival, ClientEvent, Exchange, Recording
 from app.recordings.recording_files import files_of
 from tests.observers.test_redaction import CASES
+from tests.support.running import ROOT
 
 RECORDING = Recording(
     About(am_proxy="1.2.3", recorded="2026-11-19T14:00:00Z", model="m", upstreams=["one", "other"]),
@@ -59,20 +60,37 @@ def test_a_recording_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 def test_only_its_owner_reads_a_recording(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "recordings"
-    assert prepare(folder) == 0
+    assert prepare(folder) == (0, 0)
     written(folder)
     entries = [folder, folder / "one", *(folder / "one").iterdir()]
     assert {stat.S_IMODE(entry.stat().st_mode) & 0o077 for entry in entries} == {0}
-    assert prepare(folder) == size_of_folder(folder) == sum(len(data) for data in files_of(RECORDING).values())
+    assert prepare(folder) == (1, sum(len(data) for data in files_of(RECORDING).values()))
 
 
 def test_a_folder_that_others_write_is_refused(tmp_path: Path) -> None:
     tmp_path.chmod(0o777)
     with pytest.raises(UnfitFolderError, match="can be written by others"):
         prepare(tmp_path)
+    tmp_path.chmod(0o700)
     (tmp_path / "file").touch()
-    with pytest.raises(UnfitFolderError, match="is not a folder"):
-        prepare(tmp_path / "file")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(UnfitFolderError, match="is not a folder"):
+            prepare(folder)
+
+
+def test_a_folder_with_anything_else_is_refused(tmp_path: Path) -> None:
+    """Recordings do not appear between the files of a project or a web site."""
+    (tmp_path / ".hidden").touch()
+    assert prepare(tmp_path) == (0, 0)
+    (tmp_path / "index.html").touch()
+    with pytest.raises(UnfitFolderError, match=r"holds index\.html, which is no recording"):
+        prepare(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["", "inspector", "inspector/new"])
+def test_a_folder_of_this_server_is_refused(name: str) -> None:
+    with pytest.raises(UnfitFolderError, match="is a part of AM Proxy"):
+        prepare(ROOT / "app" / name)
 
 
 def test_a_recording_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:

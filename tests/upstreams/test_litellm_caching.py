@@ -6,10 +6,11 @@ from typing import Any, Final
 import pytest
 
 from app.dialects.chat.chat_options import ChatOptions
+from app.new_upstreams import upstream_of
 from app.settings import Model, Settings, Upstream
 from app.transports.auth import ANYONE
 from app.upstreams.litellm_chat import LitellmChat
-from app.wiring import build_catalogue, upstream_of
+from app.wiring import build_catalogue
 from tests.support.cached_session import SESSIONS, TOOLS, check_uses, requests
 from tests.support.chat_requests import ask, assistant, call, output, user
 from tests.support.servers import Ask, ScriptedUpstream

@@ -1,0 +1,85 @@
+"""Makes the client of each configured upstream, which may be recorded."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
+
+from .settings import Upstream
+from .upstreams.demo import Demo
+from .upstreams.litellm_chat import LitellmChat
+from .upstreams.messages_address import messages_address
+from .upstreams.port import KEEP, AnyUpstream, Keep
+
+if TYPE_CHECKING:
+    from .upstreams.http_server import HttpServer
+
+GRACE: Final = 5
+"""Seconds by which a timeout of the HTTP client is longer than ours, which has the better message."""
+
+
+class Clients(NamedTuple):
+    """What makes the clients of upstreams."""
+
+    demo: Callable[[], AnyUpstream]
+    litellm: Callable[..., AnyUpstream]
+    http: "Callable[[], Callable[..., HttpServer]]"
+    """Returns what makes the client of one address. Its library takes 0.15 s and 7 MB, only where it is used."""
+
+
+def upstream_of(upstream: Upstream, keep: Keep = KEEP, clients: Clients | None = None) -> AnyUpstream:
+    """Make the upstream that is configured. The caller closes it."""
+    clients = clients or PLAIN
+    api_key = None if upstream.api_key is None else upstream.api_key.reveal()
+    connection: dict[str, Any] = {
+        "api_key": api_key,
+        "connect": upstream.connect_timeout,
+        "timeout": max(upstream.timeout, upstream.first_payload_timeout or 0) + GRACE,
+        "keep": keep,
+    }
+    address = upstream.base_url or ""
+    match upstream.via:
+        case "demo":
+            return clients.demo()
+        case "chat":
+            from .upstreams.http_chat import HttpChat  # noqa: PLC0415 — as `Clients.http` says
+
+            return HttpChat(address, compat=upstream, new_server=clients.http(), **connection)
+        case "messages":
+            from .upstreams.http_messages import HttpMessages  # noqa: PLC0415 — as above
+
+            return HttpMessages(
+                messages_address(address),
+                key_header=upstream.key_header,
+                betas=upstream.betas,
+                new_server=clients.http(),
+                **connection,
+            )
+        case "responses":
+            from .upstreams.native_responses import NativeResponses  # noqa: PLC0415 — as above
+
+            return NativeResponses(address, new_server=clients.http(), **connection)
+        case "litellm":
+            return clients.litellm(upstream.provider, base_url=upstream.base_url, **connection)
+        case other:
+            assert_never(other)
+
+
+def tapped_clients() -> Clients:
+    """The clients of upstreams that are recorded."""
+    from .upstreams.tapped_chunks import TappedDemo, TappedLitellm  # noqa: PLC0415 — only where it is used
+
+    return Clients(TappedDemo, TappedLitellm, _tapped_server)
+
+
+def _http_server() -> "Callable[..., HttpServer]":
+    from .upstreams.http_server import HttpServer  # noqa: PLC0415 — as above
+
+    return HttpServer
+
+
+def _tapped_server() -> "Callable[..., HttpServer]":
+    from .upstreams.tapped_http import TappedServer  # noqa: PLC0415 — as above
+
+    return TappedServer
+
+
+PLAIN: Final = Clients(Demo, LitellmChat, _http_server)
