@@ -40,7 +40,7 @@ servers: $(VENV)/.dev ## test real model servers (installed in .cache) with a ti
 
 recordings: $(VENV)/.dev ## judge what OpenAI's servers were recorded to answer (packages of others, in .cache)
 	$(BIN)/python -m tests.judges.fetch_recordings
-	$(BIN)/python -m pytest -rs tests/judges/test_recorded_answers.py $(ARGS)
+	$(BIN)/python -m pytest -rs tests/judges $(ARGS)
 
 openapi: $(VENV)/.dev ## send thousands of random requests that /openapi.json allows, and validate the answers
 	OPENAPI_EXAMPLES=2000 $(BIN)/python -m pytest --timeout=900 --hypothesis-profile=deep tests/acceptance/test_openapi.py $(ARGS)

@@ -85,6 +85,7 @@ PROGRESS: Final[Mapping[str, str]] = {
     **_progress("image_generation_call", "in_progress", "generating", "partial_image", "completed"),
     **_progress("mcp_call", "in_progress", "completed", "failed"),
     **_progress("mcp_list_tools", "in_progress", "completed", "failed"),
+    **_progress("compaction", "compacting"),
 }
 """Events that tell of the progress of an item, with the type of that item."""
 
@@ -118,5 +119,7 @@ OTHERS: Final = {
     "response.output_item.interrupted",
     "response.interrupt.accepted",
     "response.steer.accepted",
+    "response.steer.failed",
+    "response.steer.pending",
 }
 """Events of the Responses API of which only the number is checked. Those without `response.` are not checked."""

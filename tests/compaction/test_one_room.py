@@ -7,6 +7,7 @@ OUTSIDE = {
     "app/cli/comply_questions.py": "asks any server for a summary, as the published suite does",
     "app/catalogue.py": "the address of an upstream's own",
     "app/codex_catalog.py": "a key that Codex reads",
+    "app/judges/event_table.py": "the name of an event",
     "app/new_turns.py": "begins a turn with a summary",
     "app/options.py": "the setting for that key",
     "app/prompt_cache/prefix.py": "OpenAI's name of a reason",

@@ -1,9 +1,11 @@
-"""Reads recorded exchanges with Responses servers from source packages, in the format of vcrpy."""
+"""Reads recorded answers of Responses servers from source packages: exchanges in the format of vcrpy, and quotes."""
 
+import ast
 import gzip
 import json
 import tarfile
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +23,7 @@ class Recorded(NamedTuple):
     @property
     def kind(self) -> str:
         """How the server answered."""
-        if self.status >= 400:
+        if self.status >= HTTPStatus.BAD_REQUEST:
             return "error"
         return "whole" if self.content[:1] == b"{" else "stream"
 
@@ -30,12 +32,14 @@ def recorded(package: Path) -> Iterator[Recorded]:
     """The recorded answers in a source package."""
     with tarfile.open(package) as files:
         for member in files:
-            file = files.extractfile(member) if member.name.endswith((".yaml", ".yaml.gz")) else None
-            if file is not None and "/tests/" in member.name:
-                data = file.read()
-                text = gzip.decompress(data) if member.name.endswith(".gz") else data
-                name = member.name.rpartition("/")[2].partition(".yaml")[0]
-                yield from _answers(name, yaml.load(text, yaml.CSafeLoader))
+            name = member.name.rpartition("/")[2]
+            file = files.extractfile(member) if "/tests/" in member.name else None
+            data = file.read() if file is not None else b""
+            if name.endswith((".yaml", ".yaml.gz")):
+                text = gzip.decompress(data) if name.endswith(".gz") else data
+                yield from _answers(name.partition(".yaml")[0], yaml.load(text, yaml.CSafeLoader))
+            elif name.endswith(".py") and b'"object": "response"' in data:
+                yield from _quoted(name, ast.parse(data))
 
 
 def _answers(name: str, cassette: Any) -> Iterator[Recorded]:
@@ -43,6 +47,13 @@ def _answers(name: str, cassette: Any) -> Iterator[Recorded]:
         answer = Recorded(f"{name} {number}", response["status"]["code"], _content(response["body"]))
         if _asks_for_a_response(request):
             yield answer
+
+
+def _quoted(name: str, module: ast.Module) -> Iterator[Recorded]:
+    """Whole responses, which tests of the `openai` package quote as JSON."""
+    texts = [node.value for node in ast.walk(module) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    for number, text in enumerate(each for each in texts if each.startswith('{"id": "resp_')):
+        yield Recorded(f"{name} {number}", HTTPStatus.OK, text.encode())
 
 
 def _exchanges(cassette: Any) -> Iterator[tuple[Any, Any]]:
