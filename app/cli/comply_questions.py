@@ -5,7 +5,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from ..judges import client_rules as rules
-from .comply_client import BrokenError, ComplyClient, Json
+from .comply_client import BrokenError, ComplyClient, ComplySocket, Json
 
 Question = Callable[[ComplyClient], Awaitable[None]]
 
@@ -133,6 +133,14 @@ async def _leaving(client: ComplyClient) -> None:
         raise BrokenError(rules.AFTER_LEAVING, str(broken), broken.finding.quote) from None
 
 
+async def _begun(socket: ComplySocket, text: str) -> Json:
+    """A response that can be continued."""
+    response = await socket.completed(input=text)
+    if not response.get("id"):
+        raise BrokenError(rules.RESPONSE_FIELDS, "there is no id by which it could be continued", response)
+    return response
+
+
 async def _websocket_response(client: ComplyClient) -> None:
     async with client.websocket() as socket:
         await socket.completed(input=[_says("user", "Count from 1 to 3.")])
@@ -142,12 +150,12 @@ async def _websocket_sequential(client: ComplyClient) -> None:
     async with client.websocket() as socket:
         answers = [await socket.completed(input=f"Reply with exactly: {word}") for word in ("first", "second")]
     if answers[0].get("id") == answers[1].get("id"):
-        raise BrokenError(rules.RESPONSE_ID, "two responses have the same id", answers[1])
+        raise BrokenError(rules.RESPONSE_ID_REUSED, "two responses have the same id", answers[1])
 
 
 async def _websocket_continuation(client: ComplyClient) -> None:
     async with client.websocket() as socket:
-        first = await socket.completed(input="Remember the code word: cobalt. Reply with OK.")
+        first = await _begun(socket, "Remember the code word: cobalt. Reply with OK.")
         second = await socket.completed(input="What is the code word?", previous_response_id=first.get("id"))
     if second.get("previous_response_id") != first.get("id"):
         raise BrokenError(rules.CONTINUED, f"it is {second.get('previous_response_id')!r}", second)
@@ -155,7 +163,7 @@ async def _websocket_continuation(client: ComplyClient) -> None:
 
 async def _websocket_reconnect(client: ComplyClient) -> None:
     async with client.websocket() as socket:
-        first = await socket.completed(input="Remember the code word: copper.")
+        first = await _begun(socket, "Remember the code word: copper.")
     async with client.websocket() as socket:
         await socket.refused(_NOT_FOUND, input="Go on.", previous_response_id=first.get("id"))
         await socket.completed(input=[_says("user", "Begin again.")])
@@ -169,7 +177,7 @@ async def _websocket_not_found(client: ComplyClient) -> None:
 async def _websocket_evicts(client: ComplyClient) -> None:
     orphan = {"type": "function_call_output", "call_id": "call_missing", "output": "There is no such call."}
     async with client.websocket() as socket:
-        first = await socket.completed(input="Remember the code word: ember.")
+        first = await _begun(socket, "Remember the code word: ember.")
         await socket.refused(input=[orphan], previous_response_id=first.get("id"))
         await socket.refused(_NOT_FOUND, input="Go on.", previous_response_id=first.get("id"))
 

@@ -67,10 +67,15 @@ WHOLE_RESPONSE: Final = Rule(
     "openai-python: responses.create() returns text in place of a response; openai-node throws a TypeError",
 )
 RESPONSE_ID: Final = Rule("response-id", "the id of the response never changes", f"{_NODE}: identity changed")
+RESPONSE_ID_REUSED: Final = Rule(
+    "response-id-reused",
+    "no two responses have the same id",
+    "clients that continue a response continue another one, and the published suite of Open Responses fails",
+)
 RESPONSE_FIELDS: Final = Rule(
     "response-fields",
     "a response has an id, a created_at and a model",
-    "AI SDK ends the stream with an error, and Codex cannot read response.completed",
+    "AI SDK ends the stream with an error; without an id, Codex cannot read response.completed",
 )
 RESPONSE_OUTPUT: Final = Rule("response-output", "output is a list", f"{_PYTHON} an AttributeError")
 LAST_STATUS: Final = Rule(
