@@ -17,7 +17,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # skipped with a message.
 NODE_CLIENT := openai zod
 
-.PHONY: help serve test coverage conformance servers recordings openapi package build release release-notes bench soak scan scan-answers docs bench-peers node-client lint audit format lock clean
+.PHONY: help serve test coverage conformance servers field recordings openapi package build release release-notes bench soak scan scan-answers docs bench-peers node-client lint audit format lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ servers: $(VENV)/.dev ## test real model servers (installed in .cache) with a ti
 recordings: $(VENV)/.dev ## judge what OpenAI's servers were recorded to answer (packages of others, in .cache)
 	$(BIN)/python -m tests.judges.fetch_recordings
 	$(BIN)/python -m pytest -rs tests/judges $(ARGS)
+
+field: $(VENV)/.dev ## test Responses servers (this one, model servers, bridges) with am-proxy comply; writes docs/field.md
+	$(BIN)/python -m tests.field.run $(ARGS)
 
 openapi: $(VENV)/.dev ## send thousands of random requests that /openapi.json allows, and validate the answers
 	OPENAPI_EXAMPLES=2000 $(BIN)/python -m pytest --timeout=900 --hypothesis-profile=deep tests/acceptance/test_openapi.py $(ARGS)

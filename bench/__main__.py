@@ -11,9 +11,10 @@ import time
 from pathlib import Path
 
 from bench.measure import Results, million, rounds, starts, upstream
+from bench.peers import ROOT
 from bench.profile import Profiles, profiles
 from bench.report import write
-from bench.targets import ROOT, TARGETS
+from bench.targets import TARGETS
 from bench.workloads import MILLION, WAITING, WORKLOADS
 
 

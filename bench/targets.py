@@ -1,17 +1,12 @@
 """The measured programs: this server's lanes, the floors, and other bridges if they are installed."""
 
-import json
-import os
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).parents[1]
-PEERS = Path(os.environ.get("AM_BENCH_PEERS", ROOT / ".cache" / "bench"))
-"""Other bridges, each in its own folder (`make bench-peers` installs them)."""
-OPENCODEX = PEERS / "opencodex" / "node_modules" / ".bin" / "ocx"
+from bench import peers
 
 UPSTREAM_PORT = 9700
 UPSTREAM = f"http://127.0.0.1:{UPSTREAM_PORT}/v1"
@@ -29,19 +24,14 @@ upstream = "it"
 """
 
 LITELLM = {
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-    "LITELLM_MODE": "PRODUCTION",
+    **peers.LITELLM_ENVIRON,
     "REPEATED_STREAMING_CHUNK_LIMIT": "1000000000",  # the upstream repeats one word
 }
 KEY = "sk-bench"
 COUNTS = (1, 5, 8, 20, 200, 2000)
 PACES = (0, 1, 20, 500)
 """The models of the workloads: some bridges need every model's name in their configuration."""
-ROSETTA = {
-    "providers": {"it": {"type": "openai_chat", "api_key": "none", "base_url": UPSTREAM}},
-    "server": {"host": "127.0.0.1", "open_on_no_keys": True},
-    "debug": {"log_bodies": False},
-}
+MODELS = [f"b-{count}-{pace}" for count in COUNTS for pace in PACES]
 
 
 class Target(NamedTuple):
@@ -94,40 +84,15 @@ def floor(name: str, port: int, library: str) -> Target:
 
 
 def _litellm_proxy(folder: Path) -> list[str]:
-    file = folder / "litellm.yaml"
-    entry = {"model": "deepseek/*", "api_base": UPSTREAM, "api_key": "none"}
-    settings = {"drop_params": True, "set_verbose": False, "telemetry": False}
-    file.write_text(
-        json.dumps({"model_list": [{"model_name": "*", "litellm_params": entry}], "litellm_settings": settings})
-    )
-    program = PEERS / "litellm-proxy" / "bin" / "litellm"
-    return [str(program), "--config", str(file), "--host", "127.0.0.1", "--port", "9711", "--telemetry", "False"]
+    return peers.litellm_proxy(folder, 9711, UPSTREAM, {"*": "deepseek/*"})
 
 
 def _rosetta(folder: Path) -> list[str]:
-    file = folder / "rosetta.jsonc"
-    models = {f"b-{count}-{pace}": "it" for count in COUNTS for pace in PACES}
-    file.write_text(json.dumps({**ROSETTA, "models": models}))
-    program = PEERS / "llm-rosetta" / "bin" / "llm-rosetta-gateway"
-    options = ["--port", "9712", "--no-banner", "--data-dir", str(folder / "rosetta"), "--log-level", "error"]
-    return [str(program), "--config", str(file), "--host", "127.0.0.1", *options]
+    return peers.rosetta(folder, 9712, UPSTREAM, MODELS)
 
 
 def _opencodex(folder: Path) -> list[str]:
-    """opencodex, with temporary home folders, because it writes into those of its user and of Codex."""
-    home = folder / "opencodex"
-    (home / "codex").mkdir(parents=True, exist_ok=True)
-    models = [f"b-{count}-{pace}" for count in COUNTS for pace in PACES]
-    provider = {"adapter": "openai-chat", "baseUrl": UPSTREAM, "apiKey": "none", "allowPrivateNetwork": True}
-    config = {
-        "port": 9713,
-        "hostname": "127.0.0.1",
-        "defaultProvider": "it",
-        "providers": {"it": {**provider, "defaultModel": models[0], "models": models}},
-    }
-    (home / "config.json").write_text(json.dumps(config))
-    homes = [f"HOME={home}", f"OPENCODEX_HOME={home}", f"CODEX_HOME={home / 'codex'}"]
-    return ["env", *homes, str(OPENCODEX), "start", "--port", "9713"]
+    return peers.opencodex(folder, 9713, UPSTREAM, MODELS)
 
 
 def _as_opencodex(model: str, stream: bool, request: Any) -> tuple[str, dict[str, Any]]:  # noqa: FBT001 — as above
@@ -149,17 +114,11 @@ TARGETS = [
         9711,
         _litellm_proxy,
         as_response,
-        (PEERS / "litellm-proxy" / "bin" / "litellm").exists(),
+        peers.LITELLM_PROXY.exists(),
         {**LITELLM, "LITELLM_MASTER_KEY": KEY},
         asked_less=frozenset({"small", "short", "waiting"}),
     ),
-    Target(
-        "llm-rosetta",
-        9712,
-        _rosetta,
-        as_response,
-        (PEERS / "llm-rosetta" / "bin" / "llm-rosetta-gateway").exists(),
-    ),
-    Target("opencodex", 9713, _opencodex, _as_opencodex, OPENCODEX.exists(), asked_less=frozenset({"waiting"})),
+    Target("llm-rosetta", 9712, _rosetta, as_response, peers.ROSETTA.exists()),
+    Target("opencodex", 9713, _opencodex, _as_opencodex, peers.OPENCODEX.exists(), asked_less=frozenset({"waiting"})),
 ]
 PROFILED = [target for target in TARGETS if target.name in {"AM Proxy, chat", "AM Proxy, relay"}]

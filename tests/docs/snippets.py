@@ -46,6 +46,8 @@ TABLE: Final = (
     Row("docs/*.md", ("text",), r"^\$ am-proxy (doctor|init)", "shown"),
     # Compared with a terminal by tests/cli/test_comply.py.
     Row("docs/comply.md", ("text",), r"^  ✗ ", "shown"),
+    # Run by `make field`, which wrote them.
+    Row("docs/field.md", ("sh", "json"), "", "shown"),
     # Made from transcripts by tests/docs/http_reference.py.
     Row("docs/http.md", ("text",), r"^response\.created", "shown"),
     Row("docs/watching.md", ("text",), r"^18:46:41  200 ", "shown"),

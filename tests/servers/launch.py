@@ -103,7 +103,8 @@ TRANSFORMERS: Final = Server(
 )
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port on which nothing listens."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port: int = listener.getsockname()[1]
@@ -113,7 +114,7 @@ def _free_port() -> int:
 @contextmanager
 def started(server: Server, folder: Path) -> Iterator[str]:
     """The address of a server, with its output in a file of this folder, until the block ends."""
-    port = _free_port()
+    port = free_port()
     offline = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HOME": str(folder)}
     with (folder / f"{server.environment}.log").open("w+") as log:
         process = subprocess.Popen(
