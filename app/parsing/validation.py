@@ -17,6 +17,17 @@ _JSON_NAMES: Final[dict[type, str]] = {
     float: "a number",
     type(None): "null",
 }
+_EXPECTED: Final = {
+    "string_type": "a string",
+    "bool_type": "a boolean",
+    "int_type": "an integer",
+    "float_type": "a number",
+    "list_type": "an array",
+    "tuple_type": "an array",
+    "dict_type": "an object",
+    "model_type": "an object",
+}
+"""What pydantic expected, by its type of error. Its own words name Python's types, and classes of this server."""
 
 
 SHOWN: Final = 64
@@ -31,7 +42,7 @@ def validated(shape: type[AnyShape], raw: dict[str, Any], path: str = "") -> Any
     try:
         return shape.model_validate(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        first = error.errors(include_url=False, include_context=False)[0]
         raise _fault(first, path) from None
 
 
@@ -80,6 +91,10 @@ def _fault(error: ErrorDetails, path: str) -> ProblemError:
     kind = error["type"]
     if kind == "missing":
         return missing(path)
+    if kind in _EXPECTED and type(error["input"]) in _JSON_NAMES:
+        return wrong_type(path, _EXPECTED[kind], error["input"])
     code = "invalid_type" if kind.endswith("_type") else "invalid_value"
     wrong = "type" if code == "invalid_type" else "value"
-    return refuse(code, f"Invalid {wrong} for '{path}': {error['msg']}.", path)
+    _subject, _, should = error["msg"].partition(" ")  # the subject is often "Input", which is a parameter's name too
+    details = f"it {should}" if should.startswith("should ") else error["msg"]
+    return refuse(code, f"Invalid {wrong} for '{path}': {details}.", path)

@@ -124,6 +124,30 @@ def test_a_fault_in_a_parameter_is_named_by_its_path(fields: dict[str, Any], exp
 
 
 @pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"model": 5}, "Invalid type for 'model': expected a string, but got an integer."),
+        ({"stream": "true"}, "Invalid type for 'stream': expected a boolean, but got a string."),
+        ({"temperature": "1"}, "Invalid type for 'temperature': expected a number, but got a string."),
+        ({"max_output_tokens": 1.5}, "Invalid type for 'max_output_tokens': expected an integer, but got a number."),
+        ({"metadata": []}, "Invalid type for 'metadata': expected an object, but got an array."),
+        ({"metadata": {"a": None}}, "Invalid type for 'metadata.a': expected a string, but got null."),
+        ({"include": "all"}, "Invalid type for 'include': expected an array, but got a string."),
+        ({"reasoning": "high"}, "Invalid type for 'reasoning': expected an object, but got a string."),
+        ({"text": {"verbosity": 5}}, "Invalid value for 'text.verbosity': it should be 'low', 'medium' or 'high'."),
+        ({"temperature": 2.1}, "Invalid value for 'temperature': it should be less than or equal to 2."),
+        (
+            {"tools": [{"type": "function", "name": "a b"}]},
+            "Invalid value for 'tools[0].name': it should match pattern '^[a-zA-Z0-9_-]{1,128}\\z'.",
+        ),
+    ],
+)
+def test_a_fault_says_what_was_expected_in_the_words_of_json(fields: dict[str, Any], message: str) -> None:
+    problem = problem_of(msgspec.json.encode({"model": "m", "input": "Hi", **fields}))
+    assert problem.message == message
+
+
+@pytest.mark.parametrize(
     ("item", "code", "path"),
     [
         (5, "invalid_type", ""),
