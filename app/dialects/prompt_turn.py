@@ -202,14 +202,11 @@ class PromptTurn(Generic[OptionsT]):
 
     def stop(self, reason: StopReason) -> list[Event]:
         """The last events of a response that its client ends."""
-        begun = self._next_begun()
-        if self._has_gone_on and self.loop is not None and self.loop.usage is None:
-            self._emitter.feed(self.loop.take([UsageReported(self._estimate())]))
-        return [*begun, *self._emitter.stop(reason, self._estimate)]
+        return [*self._next_begun(), *self._emitter.stop(reason, self._unreported)]
 
     def stop_at_boundary(self) -> list[Event]:
         """Ends the response before its next item, for a client that steers it."""
-        return [*self._next_begun(), *self._emitter.stop_at_boundary(self._estimate)]
+        return [*self._next_begun(), *self._emitter.stop_at_boundary(self._unreported)]
 
     def next_number(self) -> int:
         """The number of an event that is made elsewhere."""
@@ -229,6 +226,15 @@ class PromptTurn(Generic[OptionsT]):
         if not self._hides_reasoning:
             return deltas
         return [_hidden(delta.text) if isinstance(delta, ReasoningDelta) else delta for delta in deltas]
+
+    def _unreported(self) -> Usage | None:
+        """The usage of all messages, with an estimate of the last one; None if the server has reported that."""
+        if self.loop is None:
+            return self._estimate() if self._emitter.usage is None else None
+        if self.loop.usage is not None:
+            return None
+        together = self.loop.take([UsageReported(self._estimate())])
+        return next(delta.usage for delta in together if isinstance(delta, UsageReported))
 
     def _estimate(self) -> Usage:
         self._usage_is_estimated = True

@@ -122,9 +122,9 @@ class Emitter:
         return self._end("failure", problem)
 
     def stop(self, reason: rules.StopReason, usage: Callable[[], Usage | None] = lambda: None) -> list[e.Event]:
-        """The last events of a response that its client ends. `usage` estimates it, if none was reported."""
+        """The last events of a response that its client ends. `usage` is estimated as far as it was not reported."""
         self._ledger.expect("talking")
-        self._usage = self._usage or usage()
+        self._usage = usage() or self._usage
         return self._end(reason)
 
     def stop_at_boundary(self, usage: Callable[[], Usage | None] = lambda: None) -> list[e.Event]:

@@ -14,11 +14,12 @@ from app.settings import Model, Search, Secret, Server, Settings, Upstream
 from tests.support import grammar
 from tests.support.event_stream import events_of
 from tests.support.long_conversation import HISTORY, NEXT_MESSAGE
-from tests.support.script import call_turn, counts, opens, says, stops, text_turn
+from tests.support.script import call_turn, counts, opens, says, stops, text_turn, thinks
 from tests.support.search_server import SearchServer
-from tests.support.servers import ChatUpstream, Hang, Pause, Script, Status
+from tests.support.servers import ChatUpstream, Hang, Latch, Pause, Script, Status
 from tests.support.serving import serving
 from tests.support.sockets import Client, opened, text_of
+from tests.support.steering import THOUGHT, steered
 from tests.support.web_site import Site, page
 
 Json = dict[str, Any]
@@ -135,6 +136,22 @@ async def test_usage_of_both_messages_where_the_client_ends_the_second() -> None
     grammar.check(events)
     assert [item["type"] for item in events[-1]["response"]["output"]] == ["web_search_call", "message"]
     assert events[-1]["response"]["usage"]["output_tokens"] == 5 + 10
+
+
+async def test_usage_of_both_messages_where_the_second_is_steered() -> None:
+    gate = Latch()
+    second: Script = [opens(), thinks("word " * 8), gate, says("Old"), Hang()]
+    with (
+        SearchServer() as server,
+        ChatUpstream([*CATS[:-1], counts(7, 5)], second, text_turn("New.")) as upstream,
+        between(upstream, server) as url,
+    ):
+        async with opened(url) as client:
+            asked = {"model": "m", "input": "What do cats do?", "tools": TOOLS}
+            events = await steered(client, gate, THOUGHT, **asked)
+            assert text_of(await client.answer()) == "New."
+    usage = events[-1]["response"]["usage"]
+    assert (usage["output_tokens"], usage["estimated"]) == (5 + 11, True)  # the word that was read, too
 
 
 async def test_a_connection_remembers_an_answer_with_searches() -> None:
