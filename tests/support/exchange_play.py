@@ -42,7 +42,7 @@ _UPSTREAMS: Final = {"chat": ChatUpstream, "messages": AnthropicUpstream, "respo
 _TYPES: Final = {".html": "text/html; charset=utf-8", ".txt": "text/plain"}
 _NOT_SHOWN: Final = frozenset({"content-length", "date", "openai-processing-ms", "server", "x-request-id"})
 """Headers of each answer, which other tests look at."""
-_SHOWN_OF_A_SEARCH: Final = frozenset({"authorization", "x-api-key", "x-subscription-token"})
+_SHOWN_OF_A_SEARCH: Final = frozenset({"authorization", "x-api-key", "x-key", "x-subscription-token"})
 
 
 class Played(NamedTuple):
