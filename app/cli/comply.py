@@ -72,7 +72,8 @@ async def _comply(url: str, model: str | None, key: str, *, websocket: bool, as_
     if as_json:
         print(json.dumps(_as_json(client, types, asked), indent=2))
     else:
-        print(f"\n{_verdict(asked)}")
+        print(f"\nThe longest silence in a stream was {client.longest_silence:.1f} s.")
+        print(_verdict(asked))
     return int(any(each.state == "error" for each in asked))
 
 
@@ -172,6 +173,7 @@ def _as_json(client: ComplyClient, types: TypesJudge, asked: list[QuestionResult
         "url": client.url,
         "model": client.model,
         "passed": all(each.state != "error" for each in asked),
+        "longest_silence": round(client.longest_silence, 1),
         "notes": [types.trouble] if types.trouble else [],
         "questions": [
             {

@@ -12,6 +12,7 @@ from ..judges import (
     Finding,
     Frames,
     Rule,
+    Silence,
     StreamJudge,
     TypesJudge,
     judge_answered_error,
@@ -56,6 +57,8 @@ class ComplyClient:
         self.url = url.rstrip("/")
         self.model = model
         self.found: list[Finding] = []
+        self.longest_silence = 0.0
+        """Seconds, of all streams."""
         self._types = types
         self._headers = {"authorization": f"Bearer {key}"} if key else {}
 
@@ -105,16 +108,18 @@ class ComplyClient:
 
     async def streamed(self, *items: Json, **fields: Any) -> list[Json]:
         """The events of an answer, judged."""
+        silence = Silence()
         async with self._open("POST", "/responses", self._body(items, {**fields, "stream": True})) as response:
             if response.status != HTTPStatus.OK:
                 self._refused(await _whole(response))
-            return await self._events_of(response)
+            return await self._events_of(response, silence)
 
     async def refused(self, body: Json | bytes, method: str = "POST", path: str = "/responses") -> None:
         """An invalid request must be refused as clients understand it; a stream may say so in an event."""
+        silence = Silence()
         async with self._open(method, path, body) as response:
             if response.status == HTTPStatus.OK and response.content_type == "text/event-stream":
-                events = await self._events_of(response)
+                events = await self._events_of(response, silence)
                 if events and events[-1].get("type") not in {"response.failed", "error"}:
                     self._add(rules.ERROR_STATUS, "it was answered", events[-1])
                 return
@@ -166,17 +171,21 @@ class ComplyClient:
         self.found += judge_answered_error(answer.status, answer.headers, answer.body)
         raise BrokenError(rules.ANSWERED, f"refused with status {answer.status}", answer.body)
 
-    async def _events_of(self, response: aiohttp.ClientResponse) -> list[Json]:
+    async def _events_of(self, response: aiohttp.ClientResponse, silence: Silence) -> list[Json]:
         frames = Frames(response.headers.get("content-type", ""))
         events: list[Json] = []
         read = 0
         async for piece in response.content.iter_any():
-            events += frames.feed(piece)
+            new = frames.feed(piece)
+            silence.heard(has_event=bool(new))
+            events += new
             read += len(piece)
             if read > LONGEST:
                 raise BrokenError(rules.ANSWERED, f"the answer is longer than {LONGEST} bytes")
+        silence.heard(has_event=False)
+        self.longest_silence = max(self.longest_silence, silence.longest)
         events += frames.end()
-        self.found += frames.found.found
+        self.found += silence.found.found + frames.found.found
         self.judge_events(events)
         return events
 

@@ -2,12 +2,14 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ..judges import client_rules as rules
+from ..judges import judge_cut_answers
 from .comply_client import BrokenError, ComplyClient, ComplySocket, Json
 
 Question = Callable[[ComplyClient], Awaitable[None]]
+Answer = TypeVar("Answer")
 
 _RED: Final = (
     "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAA"
@@ -19,6 +21,13 @@ _WEATHER: Final = {
     "description": "The weather of a place.",
     "parameters": {"type": "object", "properties": {"location": {"type": "string"}}, "required": ["location"]},
 }
+_SAY: Final = {
+    "type": "custom",
+    "name": "say",
+    "description": "Says a sentence to the user. Its input is the sentence, as plain text.",
+}
+_SHORT: Final = 16
+"""Tokens. OpenAI's server takes no smaller limit."""
 _WHICH_WEATHER: Final = "What's the weather like in San Francisco?"
 _NOT_FOUND: Final = "previous_response_not_found"
 _NOT_THERE: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
@@ -28,9 +37,27 @@ def _says(role: str, text: str, **more: Any) -> Json:
     return {"type": "message", "role": role, "content": text, **more}
 
 
-def _calls(output: Any) -> list[Json]:
+_COUNT: Final = _says("user", "Count from 1 to 500, in words.")
+
+
+def _calls(output: Any, kind: str = "function_call") -> list[Json]:
     items = output if isinstance(output, list) else []
-    return [item for item in items if isinstance(item, dict) and item.get("type") == "function_call"]
+    return [item for item in items if isinstance(item, dict) and item.get("type") == kind]
+
+
+async def _offered(name: str, answer: Awaitable[Answer]) -> Answer:
+    """The answer to a request that a server need not understand: that it is refused is a note."""
+    try:
+        return await answer
+    except BrokenError as broken:
+        if broken.finding.rule is not rules.ANSWERED:
+            raise
+        raise BrokenError(rules.NOT_OFFERED, f"{name}: {broken}", broken.finding.quote) from None
+
+
+def _done_items(events: list[Json]) -> list[Json]:
+    done = [event["item"] for event in events if event["type"] == "response.output_item.done" and "item" in event]
+    return [item for item in done if isinstance(item, dict)]
 
 
 async def _basic_response(client: ComplyClient) -> None:
@@ -57,12 +84,7 @@ async def _multi_turn(client: ComplyClient) -> None:
 
 async def _image_input(client: ComplyClient) -> None:
     picture = [{"type": "input_text", "text": "What is this?"}, {"type": "input_image", "image_url": _RED}]
-    try:
-        await client.completed({"type": "message", "role": "user", "content": picture})
-    except BrokenError as broken:  # many models see no images
-        if broken.finding.rule is not rules.ANSWERED:
-            raise
-        raise BrokenError(rules.NOT_OFFERED, f"images: {broken}", broken.finding.quote) from None
+    await _offered("images", client.completed({"type": "message", "role": "user", "content": picture}))
 
 
 async def _tool_calling(client: ComplyClient) -> None:
@@ -74,8 +96,7 @@ async def _tool_calling(client: ComplyClient) -> None:
 async def _streamed_call(client: ComplyClient) -> None:
     question = _says("user", _WHICH_WEATHER)
     events = await client.streamed(question, tools=[_WEATHER], tool_choice="required")
-    done = [event["item"] for event in events if event["type"] == "response.output_item.done" and "item" in event]
-    items = [item for item in done if isinstance(item, dict)]
+    items = _done_items(events)
     calls = _calls(items)
     if not calls:
         raise BrokenError(rules.CALLED, "no call was streamed, though one was required", events[-1] if events else "")
@@ -84,6 +105,29 @@ async def _streamed_call(client: ComplyClient) -> None:
         for call in calls
     ]
     await client.streamed(question, *items, *outputs, tools=[_WEATHER])
+
+
+async def _custom_tool(client: ComplyClient) -> None:
+    question = _says("user", "Say good morning, with the tool.")
+    asked = client.streamed(question, tools=[_SAY], tool_choice="required")
+    items = _done_items(await _offered("custom tools, of which apply_patch of Codex is one", asked))
+    if functions := _calls(items):
+        raise BrokenError(rules.CUSTOM_CALL, "it is a function_call", functions[0])
+    calls = _calls(items, "custom_tool_call")
+    if not calls:
+        raise BrokenError(rules.CALLED, "no custom tool was called, though a call was required", items)
+    outputs = [
+        {"type": "custom_tool_call_output", "call_id": call.get("call_id"), "output": "It was said."} for call in calls
+    ]
+    await client.streamed(question, *items, *outputs, tools=[_SAY])
+
+
+async def _cut_answer(client: ComplyClient) -> None:
+    whole = await _offered("max_output_tokens", client.completed(_COUNT, max_output_tokens=_SHORT))
+    events = await client.streamed(_COUNT, max_output_tokens=_SHORT + 4)
+    streamed = events[-1].get("response") if events else None
+    if isinstance(streamed, dict):
+        client.found += judge_cut_answers([(whole, _SHORT), (streamed, _SHORT + 4)])
 
 
 async def _compacted(client: ComplyClient, *items: Json) -> list[Json]:
@@ -124,7 +168,7 @@ async def _invalid_stream(client: ComplyClient) -> None:
 
 
 async def _leaving(client: ComplyClient) -> None:
-    await client.left(_says("user", "Count from 1 to 500, in words."))
+    await client.left(_COUNT)
     try:
         await client.completed(_says("user", "Say hello."))
     except BrokenError as broken:
@@ -200,6 +244,8 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "tool-calling": _tool_calling,
     "streaming-response": _streaming_response,
     "streamed-call": _streamed_call,
+    "custom-tool": _custom_tool,
+    "cut-answer": _cut_answer,
     "compact-response": _compact_response,
     "compact-missing-model": _compact_missing_model,
     "invalid-json": _invalid_json,

@@ -28,6 +28,18 @@ FRAME_END: Final = Rule(
     "readers that follow the standard drop the last event",
 )
 
+SILENCE: Final = Rule(
+    "silence",
+    "a stream is never silent for 30 seconds: a comment is enough",
+    "proxies such as nginx end a connection on which nothing comes for 60 seconds",
+    is_fault=False,
+)
+EVENT_SILENCE: Final = Rule(
+    "event-silence",
+    "an event comes every 300 seconds at least: a comment is not enough",
+    "Codex: idle timeout waiting for SSE, and up to five retries",
+)
+
 # the order of events
 CREATED_FIRST: Final = Rule("created-first", "the first event is response.created", f"{_PYTHON} a RuntimeError")
 CREATED_ONCE: Final = Rule(
@@ -87,7 +99,10 @@ USAGE: Final = Rule(
     "Codex cannot read response.completed, and asks again up to five times",
 )
 USAGE_MISSING: Final = Rule(
-    "usage-missing", "a completed response tells its usage", "clients that count tokens count none", is_fault=False
+    "usage-missing",
+    "a completed or cut response tells its usage",
+    "clients that count tokens count none",
+    is_fault=False,
 )
 FINAL_OUTPUT: Final = Rule(
     "final-output",
@@ -220,11 +235,33 @@ NO_RETRY: Final = Rule("no-retry-after", "401, 404 and 413 have no Retry-After",
 
 # answers
 ANSWERED: Final = Rule("answered", "the request gets an answer", "the published suite of Open Responses fails")
+CUT_STATUS: Final = Rule(
+    "cut-status",
+    "an answer that max_output_tokens cut is incomplete, for the reason max_output_tokens",
+    "agents take half an answer for a whole one; AI SDK knows no other reason",
+)
+CUT_ITEM: Final = Rule(
+    "cut-item",
+    "an item that was cut has the status incomplete",
+    "clients that read items take it for a whole one",
+    is_fault=False,
+)
+LIMIT: Final = Rule(
+    "limit",
+    "max_output_tokens limits the tokens of an answer",
+    "clients with a budget pay more than they allow",
+    is_fault=False,
+)
+CUSTOM_CALL: Final = Rule(
+    "custom-call",
+    "a call of a custom tool is a custom_tool_call",
+    "Codex: tool apply_patch invoked with incompatible payload, and nothing is edited",
+)
 NOT_OFFERED: Final = Rule(
     "not-offered", "the server has this part of the API", "clients that need it cannot use this server", is_fault=False
 )
 CALLED: Final = Rule(
-    "called", "tool_choice required leads to a function call", "agents that demand a call wait in vain", is_fault=False
+    "called", "tool_choice required leads to a call", "agents that demand a call wait in vain", is_fault=False
 )
 CONTINUED: Final = Rule(
     "continued", "previous_response_id names the response that was continued", "the published suite fails"

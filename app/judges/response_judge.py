@@ -1,6 +1,6 @@
 """What clients need of a whole response and of an error."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -11,6 +11,8 @@ from .item_judge import judge_done_item, judge_fields, judge_parts
 
 STATUSES: Final = ("completed", "failed", "in_progress", "cancelled", "queued", "incomplete")
 _FINAL: Final = {HTTPStatus.UNAUTHORIZED, HTTPStatus.NOT_FOUND, HTTPStatus.REQUEST_ENTITY_TOO_LARGE}
+CUT: Final = "max_output_tokens"
+_CUT_REASONS: Final = {CUT, "content_filter"}
 _COUNTS: Final = ("input_tokens", "output_tokens", "total_tokens")
 _DETAILS: Final = {"input_tokens_details": "cached_tokens", "output_tokens_details": "reasoning_tokens"}
 
@@ -57,7 +59,7 @@ def judge_end(found: Findings, status: str, response: Mapping[str, Any], offendi
     """The fields of a response that has ended, by its status."""
     usage = response.get("usage")
     if usage is None:
-        if status == "completed":
+        if status == "completed" or cut_reason(response) == CUT:
             found.add(rules.USAGE_MISSING, "there is no usage", narrowed(offending, "id", "usage"))
     elif trouble := _usage_trouble(usage):
         found.add(rules.USAGE, trouble, narrowed(offending, "id", "usage"))
@@ -65,10 +67,48 @@ def judge_end(found: Findings, status: str, response: Mapping[str, Any], offendi
         error = response.get("error")
         if not isinstance(error, dict) or not is_text(error.get("message")) or not is_text(error.get("code")):
             found.add(rules.FAILED_ERROR, "there is no code or no message", narrowed(offending, "id", "error"))
-    if status == "incomplete":
-        details = response.get("incomplete_details")
-        if not isinstance(details, dict) or not is_text(details.get("reason")):
-            found.add(rules.INCOMPLETE_REASON, "there is no reason", narrowed(offending, "id", "incomplete_details"))
+    if status == "incomplete" and not is_text(cut_reason(response)):
+        found.add(rules.INCOMPLETE_REASON, "there is no reason", narrowed(offending, "id", "incomplete_details"))
+
+
+def cut_reason(response: Mapping[str, Any]) -> Any:
+    """Why a response is incomplete."""
+    details = response.get("incomplete_details")
+    return details.get("reason") if isinstance(details, dict) else None
+
+
+def judge_cut_answers(answers: Sequence[tuple[Mapping[str, Any], int]]) -> list[Finding]:
+    """What is wrong with long answers, each with the number of tokens to which it was limited.
+
+    One answer may end by itself at its last token. Several do not, so only what holds for all of them is believed.
+    """
+    found = Findings()
+    over = [_output_tokens(response) - limit for response, limit in answers]
+    is_whole = all(response.get("status") == "completed" for response, _ in answers)
+    last, limit = answers[-1]
+    seen = narrowed(last, "id", "status", "incomplete_details", "usage")
+    if all(tokens > 0 for tokens in over):
+        found.add(rules.LIMIT, f"{over[-1] + limit} tokens, where {limit} were allowed", seen)
+    elif is_whole and not any(over):
+        found.add(rules.CUT_STATUS, f"status is 'completed', and all {limit} tokens were used", seen)
+    for response, _ in answers:
+        if response.get("status") != "incomplete":
+            continue
+        if is_text(reason := cut_reason(response)) and reason not in _CUT_REASONS:
+            found.add(rules.CUT_STATUS, f"the reason is {reason!r}", narrowed(response, "id", "incomplete_details"))
+        output = response.get("output")
+        items = [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
+        if items and items[-1].get("status") not in {None, "incomplete"}:
+            detail = f"the status of the last item is {items[-1]['status']!r}"
+            found.add(rules.CUT_ITEM, detail, narrowed(response, "id", "output"))
+    return found.found
+
+
+def _output_tokens(response: Mapping[str, Any]) -> int:
+    """The tokens of an answer; 0 if it does not say so."""
+    usage = response.get("usage")
+    tokens = usage.get("output_tokens") if isinstance(usage, dict) else None
+    return tokens if isinstance(tokens, int) else 0
 
 
 def _usage_trouble(usage: Any) -> str:

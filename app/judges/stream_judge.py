@@ -101,10 +101,11 @@ class StreamJudge:
     def _error(self, event: Event) -> None:
         self.last = event
         nested = event.get("error")
-        if nested is not None:
-            judge_error_object(self.found, nested, event)
-        elif not is_text(event.get("message")):
+        said = event if nested is None else nested
+        if not isinstance(said, Mapping) or not is_text(said.get("message")):
             self.found.add(rules.ERROR_EVENT, "there is no message", event)
+        elif nested is not None:
+            judge_error_object(self.found, nested, event)
 
     def _lifecycle(self, kind: str, event: Event) -> None:
         response = event.get("response")

@@ -60,10 +60,14 @@ class Demo:
             raise UpstreamRefused(
                 Problem(code="rate_limit_exceeded", message="The demo was asked to be busy.", retry_after=1)
             )
+        limit = ask.get("max_tokens")
         pause = SLOW if demo_ask.has("slow") else PACE if "long" in demo_ask.words else 0
         sent = 0
         async for chunk in _answer(demo_ask):
             await asyncio.sleep(pause)  # even 0 lets other tasks run: otherwise a disconnect is not noticed
+            if sent == limit and _is_word(chunk):
+                yield _finish("length")
+                break
             sent += 1
             yield chunk
         if "cut" not in demo_ask.words:
@@ -187,6 +191,10 @@ def _call(function: Chunk, prompt: str) -> list[Chunk]:
 
 def _in_words(text: str) -> list[str]:
     return re.findall(r"\s*\S+|\s+$", text)
+
+
+def _is_word(chunk: Chunk) -> bool:
+    return "choices" in chunk and chunk["choices"][0]["finish_reason"] is None
 
 
 def _delta(**delta: Any) -> Chunk:

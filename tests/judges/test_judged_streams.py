@@ -13,7 +13,7 @@ from tests.support.servers.responses import answer, call, message
 from tests.support.servers.responses_like import all_at_zero, llama_cpp
 
 TRANSCRIPTS = sorted((ROOT / "tests" / "transcripts").glob("*/events.jsonl"))
-OPENAI = {name: getattr(openai_streams, name) for name in ("TEXT", "CALL", "CALLS", "SEARCH", "CODE")}
+OPENAI = {name: getattr(openai_streams, name) for name in ("TEXT", "CALL", "CALLS", "SEARCH", "CODE", "CUSTOM", "CUT")}
 NO_JSON = {"arguments-that-are-no-json", "function-of-a-list"}
 """Transcripts whose model writes arguments that are no JSON object."""
 

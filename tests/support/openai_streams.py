@@ -36,14 +36,14 @@ _USAGE: Json = {
     "input_tokens": 36,
     "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
     "output_tokens": 87,
-    "output_tokens_details": {"reasoning_tokens": 64},
+    "output_tokens_details": {"reasoning_tokens": 9},
     "total_tokens": 123,
 }
 _ID = "resp_68d4f2a1b3c48190a1"
 
 
 def _response(status: str, output: list[Json]) -> Json:
-    usage = _USAGE if status == "completed" else None
+    usage = None if status == "in_progress" else _USAGE
     return {"id": _ID, **_SETTINGS, "status": status, "output": output, "usage": usage}
 
 
@@ -121,6 +121,37 @@ def _call(index: int) -> list[Json]:
     ]
 
 
+def _custom_call(index: int) -> list[Json]:
+    item: Json = {
+        "id": f"ctc_{index}",
+        "type": "custom_tool_call",
+        "status": "in_progress",
+        "call_id": f"call_{index}",
+        "input": "",
+        "name": "say",
+    }
+    about = {"item_id": item["id"], "output_index": index}
+    return [
+        _event("output_item.added", output_index=index, item=item),
+        _event("custom_tool_call_input.delta", **about, delta="Good ", obfuscation="d4"),
+        _event("custom_tool_call_input.delta", **about, delta="morning", obfuscation="f"),
+        _event("custom_tool_call_input.done", **about, input="Good morning"),
+        _event("output_item.done", output_index=index, item={**item, "status": "completed", "input": "Good morning"}),
+    ]
+
+
+def _cut(stream: list[Json]) -> list[Json]:
+    """The stream as it ends if `max_output_tokens` cuts its last item."""
+    events = copy.deepcopy(stream)
+    last = events[-1]
+    last["type"] = "response.incomplete"
+    details, usage = {"reason": "max_output_tokens"}, {**_USAGE, "output_tokens": 16, "total_tokens": 52}
+    last["response"] |= {"status": "incomplete", "incomplete_details": details, "usage": usage}
+    for item in (events[-2]["item"], last["response"]["output"][-1]):
+        item["status"] = "incomplete"
+    return events
+
+
 def _search(index: int) -> list[Json]:
     item: Json = {"id": f"ws_{index}", "type": "web_search_call", "status": "in_progress"}
     about = {"item_id": item["id"], "output_index": index}
@@ -159,3 +190,5 @@ CALL = _whole(_reasoning(0), _call(1))
 CALLS = _whole(_message(0), _call(1), _call(2))
 SEARCH = _whole(_reasoning(0), _search(1), _message(2))
 CODE = _whole(_code(0), _message(1))
+CUSTOM = _whole(_reasoning(0), _custom_call(1))
+CUT = _cut(TEXT)

@@ -81,6 +81,19 @@ async def test_it_ends_badly_when_asked_to(prompt: str, reason: str | None) -> N
     assert ended == reason
 
 
+@pytest.mark.parametrize("limit", [1, 5])
+async def test_a_limit_cuts_its_answer_after_so_many_words(limit: int) -> None:
+    whole, *_ = await answer(user("Hi"))
+    reply, _, _, ended = await answer(user("Hi"), max_tokens=limit)
+    assert (reply.split(), ended) == (whole.split()[:limit], "length")
+
+
+async def test_an_answer_that_is_as_long_as_its_limit_is_not_cut() -> None:
+    words = (await answer(user("Refuse this")))[0].split()
+    reply, _, _, ended = await answer(user("Refuse this"), max_tokens=len(words))
+    assert (reply.split(), ended) == (words, "stop")
+
+
 async def test_it_refuses_when_asked_to() -> None:
     assert (await answer(user("Refuse this")))[0] == "I was asked to refuse, so I do."
 
