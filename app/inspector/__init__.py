@@ -14,7 +14,7 @@ which grows with each turn of this process: the id of a request may be the clien
 A row has all that the list can be searched for without asking again. Times are milliseconds since the turn began:
 
     {
-      "number": 17, "id": "req_…", "began": 1763562718.123 (seconds since 1970), "when": "18:46:41",
+      "number": 17, "id": "req_…", "began": 1763562718.123 (seconds since 1970, UTC), "when": "18:46:41",
       "session": 4, "place": 2 (its place in the session, from 0 on),
       "model": "gpt-5.5", "upstream": "openai", "key": "alice", "client": "codex_cli_rs" (may be ""),
       "websocket": false, "state": "running" or "ended",
@@ -48,22 +48,25 @@ A row has all that the list can be searched for without asking again. Times are 
       "timeline": [{"phase": "…", "ask": 1 or null, "from": 0, "to": 3.2, "words": "…"}],
       "changes": null or {
         "since": the number of the turn before, "since_id": its request id,
-        "new_items": [12, 14] (those of `request.input` from 12 on, up to 14 without it), "is_continued": true,
+        "is_continued": true (the input begins with all of that turn, its answer included),
+        "new_items": [12, 14] (those of `request.input` from 12 on, up to 14 without it),
         "tools": {"added": ["x"], "removed": [], "changed": [], "is_reordered": false},
         "instructions": "same" | "changed" | "added" | "removed",
         "settings": ["reasoning"] (other members of the request that changed),
-        "cache": null or {"words": "messages[0] (system) changed, near byte 92 of 41,169" or "" if nothing changed,
+        "cache": null or {"since_id": the request id of the prompt that it is compared with,
+                          "words": "messages[0] (system) changed, near byte 92 of 41,169" or "" if nothing changed,
                           "place": "messages[0]", "byte": 92 or null, "length": 41169,
                           "share": 0.1 (of the prompt, read from the cache) or null}
       }
     }
 
 Phases of a timeline, in the order in which they begin: `body` (waiting for the client's request), `preparing`
-(reading and translating it), `waiting` (for the upstream: no data of it yet; with `connecting` inside of it),
-`streaming`, `stall` (longer than two seconds without data), `retry` (the wait before it), `ask` (each request to an
-upstream, from start to end).
+(reading and translating it), and for each request to an upstream `ask` (all of it), `connecting`, `waiting` (for its
+first data), `retry` (the wait before it is asked again), `streaming` and `stall` (two seconds or more without data);
+`ending` is what comes after the last answer. `to` is null while a phase runs.
 
-A request, body, prompt or event that is not kept is `{"left_out": "… (the reason)"}`.
+A request, body or prompt that is not kept is `{"left_out": "… (the reason)"}`. `changes` is null for the first turn of
+a session, and if the turn before it is not kept any more.
 
 `GET /inspector/turns/17/live` streams the notes of one turn as server-sent events, those before and each new one, as
 `/inspector/turns` does for all turns: `began`, `asked`, `failed`, `sent` (`{"at": 512.03, "events": […]}`), `refused`
@@ -75,6 +78,4 @@ and `ended`. It ends after `ended`.
                               "new": [the new items of its input], "output": [the items of its response]}]}
 
 `GET /inspector/found?text=…` looks for a text in all that is kept: `{"numbers": [17, 4]}`, newest first.
-
-`GET /inspector/turns/17/transcript` is the turn as a folder of files, in a zip.
 """

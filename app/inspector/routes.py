@@ -15,8 +15,11 @@ from starlette.datastructures import Headers
 from starlette.types import Receive
 
 from ..json_text import json_bytes
+from ..observers.recorded_turn import Recorded
 from ..observers.recorder import Recorder
 from ..observers.redaction import redacted
+from ..observers.shown_turn import numbers_with, shown_session, shown_turn, snapshot
+from ..observers.watchers import Note
 from ..off_loop import off_loop
 from ..protocol.problems import ProblemError, refuse
 from ..settings import Key, Server
@@ -29,6 +32,12 @@ MOST_WATCHERS: Final = 64
 """The most pages that watch turns: each may have some megabytes of events to read."""
 WATCHERS_OF_ONE: Final = 8
 
+NOT_KEPT: Final = "This server does not keep it, or not any more."
+MOST_DIGITS: Final = 18
+LONGEST_SOUGHT: Final = 200
+"""Characters of a text that is looked for."""
+LONG_WORK: Final = 1024 * 1024
+"""Bytes: work on a turn is as long as if it were always on so many, so it is done in a thread."""
 THROUGH_PROXY: Final = (
     "Requests are shown to everyone who can call this server, and you call it through a proxy. If this is what you "
     "want, start it with `--watch 1000`."
@@ -85,6 +94,11 @@ class Inspector:
         add("/docs", self.api, methods=["GET", "HEAD"])
         add("/inspector/ask", self.ask, methods=["POST"])
         add("/inspector/turns", self.turns, methods=["GET"])
+        add("/inspector/rows", self.rows, methods=["GET"])
+        add("/inspector/turns/{number}", self.turn, methods=["GET"])
+        add("/inspector/turns/{number}/live", self.live, methods=["GET"])
+        add("/inspector/sessions/{number}", self.session, methods=["GET"])
+        add("/inspector/found", self.found, methods=["GET"])
         add("/inspector/{name}", self.file, methods=["GET", "HEAD"])
         return router
 
@@ -126,30 +140,95 @@ class Inspector:
 
     async def turns(self, request: Request) -> HttpResponse:
         """Streams the last turns, then new ones while they run. Callers see only their own; without keys, all turns."""
+        recorder, caller = self._watched(request)
+        return self._stream(caller, recorder.watch(_of(caller)))
+
+    async def live(self, request: Request, number: str) -> HttpResponse:
+        """Streams the notes of one turn, up to its end."""
+        recorder, caller = self._watched(request)
+        turn = _turn(recorder, caller, number)
+        return self._stream(caller, recorder.watch(_of(caller), turn.number))
+
+    async def rows(self, request: Request) -> HttpResponse:
+        """Streams the rows of the list of turns."""
+        recorder, caller = self._watched(request)
+        return self._stream(caller, recorder.rows(_of(caller)))
+
+    async def turn(self, request: Request, number: str) -> HttpResponse:
+        """All about one turn."""
+        recorder, caller = self._watched(request)
+        turn = _turn(recorder, caller, number)
+        since = None if turn.place is None or turn.place.since is None else turn.place.since
+        before = None if since is None else recorder.turn(since, _of(caller))
+        seen = snapshot(turn), None if before is None else snapshot(before)
+        return _json(await off_loop(LONG_WORK, shown_turn, *seen))
+
+    async def session(self, request: Request, number: str) -> HttpResponse:
+        """A conversation, with what is new in each of its turns."""
+        recorder, caller = self._watched(request)
+        turns = [snapshot(turn) for turn in recorder.session(_number(number), caller.owner)]
+        if not turns:
+            raise refuse("not_found", NOT_KEPT)
+        return _json(await off_loop(LONG_WORK, shown_session, _number(number), turns))
+
+    async def found(self, request: Request, text: str = "") -> HttpResponse:
+        """The turns in which a text occurs."""
+        recorder, caller = self._watched(request)
+        if not text or len(text) > LONGEST_SOUGHT:
+            raise refuse("invalid_value", f"The text must have from 1 to {LONGEST_SOUGHT} characters.", "text")
+        turns = [snapshot(turn) for turn in reversed(recorder.turns(_of(caller)))]
+        return _json(json_bytes({"numbers": await off_loop(LONG_WORK, numbers_with, text, turns)}))
+
+    def _watched(self, request: Request) -> tuple[Recorder, Key]:
+        """The kept turns, and the caller who may see its own ones."""
         caller = self.auth.key_holder(request.headers, "Turns are shown")
         if self.recorder is None:
             raise refuse("not_found", "This server keeps no requests to show. Start it with `--watch 1000`.")
         if self.server.watch is None and not caller.owner and is_forwarded(request.headers):
             raise refuse("not_found", THROUGH_PROXY)
+        return self.recorder, caller
+
+    def _stream(self, caller: Key, notes: AsyncIterator[Note]) -> HttpResponse:
         if not self._watchers.take(caller):
             raise ProblemError(self._watchers.refusal("pages that watch turns"))
         self._watchers.give_back(caller)  # it is taken when the response begins, which may never happen
         return EventSourceResponse(
-            self._events(self.recorder, caller),
+            self._events(caller, notes),
             ping=int(self.server.keep_alive) or 1,
             sep="\n",
             headers=dict(_GUARDED),
             shutdown_grace_period=1,  # it ends when the recorder ends it; otherwise it would be cut off
         )
 
-    async def _events(self, recorder: Recorder, caller: Key) -> AsyncIterator[ServerSentEvent]:
+    async def _events(self, caller: Key, notes: AsyncIterator[Note]) -> AsyncIterator[ServerSentEvent]:
         if not self._watchers.take(caller):
             return
         try:
-            async for event in recorder.watch(lambda owner: owner == caller.owner):
-                yield ServerSentEvent(event.data.decode(), event=event.name, sep="\n")
+            async for note in notes:
+                yield ServerSentEvent(note.data.decode(), event=note.name, sep="\n")
         finally:
             self._watchers.give_back(caller)
+
+
+def _of(caller: Key) -> Callable[[str], bool]:
+    """Whether turns of an owner are those of this caller."""
+    return lambda owner: owner == caller.owner
+
+
+def _number(number: str) -> int:
+    """The number in a path; 0, which nothing has, if it is none."""
+    return int(number) if number.isdecimal() and len(number) <= MOST_DIGITS else 0
+
+
+def _turn(recorder: Recorder, caller: Key, number: str) -> Recorded:
+    turn = recorder.turn(_number(number), _of(caller))
+    if turn is None:
+        raise refuse("not_found", NOT_KEPT)
+    return turn
+
+
+def _json(body: bytes) -> HttpResponse:
+    return HttpResponse(body, media_type="application/json", headers=_GUARDED)
 
 
 def _shown(ask: Any, warnings: Sequence[str]) -> bytes:

@@ -27,7 +27,7 @@ class _Piece(NamedTuple):
     owner: str
     size: int
     make: Callable[[], Any]
-    use: Callable[[Any], None]
+    use: Callable[[Any], object]
 
 
 def _nothing(_made: object) -> None:
@@ -75,7 +75,7 @@ class InOrder:
         self._fields = fields
         self._waiting: deque[_Piece] = deque()
 
-    def write(self, size: int, make: Callable[[], Made], use: Callable[[Made], None] = _nothing) -> bool:
+    def write(self, size: int, make: Callable[[], Made], use: Callable[[Made], object] = _nothing) -> bool:
         """Calls `make`, in a thread where it takes long, and then, on the event loop, `use` with what was made.
 
         Both are called at once where `make` is short and nothing waits. `size`: bytes of its input. False if there is

@@ -3,7 +3,8 @@
 import re
 from typing import Any, Final
 
-from ..key_search import redacted_line, redacted_member
+from ..json_text import json_bytes, json_value
+from ..key_search import may_hold_secrets, redacted_line, redacted_member
 from ..protocol.request.create_response import CreateResponse
 
 LONGEST: Final = 1024 * 1024
@@ -12,6 +13,12 @@ _LONG: Final = 256
 _SEALED: Final = {"encrypted_content", "signature", "thought_signature"}
 _DATA: Final = {"file_data", "data", "result", "b64_json"}
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=\s-]{256,}")
+
+_LEFT_OUT: Final = re.compile(
+    r'"(?:encrypted_content|(?:thought_)?signature)"\s*:\s*"(?!")'
+    r'|"(?:file_data|data|result|b64_json)"\s*:\s*"[^"]{256}|"data:'
+)
+"""JSON that has none of these has nothing but secrets that is left out."""
 
 
 def redacted(value: Any) -> Any:
@@ -28,6 +35,19 @@ def redacted(value: Any) -> Any:
             return redacted_line(value)
         case _:
             return value
+
+
+def redacted_json(raw: bytes, key: str = "") -> bytes:
+    """The same JSON, redacted; `key` is the name of the member whose value it is. Most need not be decoded for that."""
+    if raw.isascii():
+        text = raw.decode()
+        is_plain = "\\u" not in text and not _LEFT_OUT.search(text) and key not in _SEALED and key not in _DATA
+        if is_plain and not may_hold_secrets(f"{key}={text}"):
+            return raw
+    try:
+        return json_bytes(_entry(key, json_value(raw)))
+    except (ValueError, RecursionError):
+        return json_bytes({"left_out": f"… ({len(raw)} bytes that are not JSON)"})
 
 
 def shown(request: CreateResponse, ask: Any) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from ..protocol.problems import Problem, ProblemError
 from ..protocol.warnings import ClientWarning
 from ..settings import Server
 from ..turns.lifecycle import ClientGoneError, TurnLifecycle
-from ..turns.log import trace_of
+from ..turns.log import told_by
 from ..turns.service import BegunTurn, TurnService
 from ..turns.warning_output import in_header, not_told
 from . import sse
@@ -71,7 +71,7 @@ class TurnEndpoint(ABC):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
         try:
-            async with self._turn(request_id=scope["state"]["request_id"], **trace_of(Headers(scope=scope))) as turn:
+            async with self._turn(request_id=scope["state"]["request_id"], **told_by(Headers(scope=scope))) as turn:
                 response = await self._serve(turn, scope, receive, send)
         except ProblemError as error:
             response = error_response(error.problem)
@@ -100,6 +100,7 @@ class TurnEndpoint(ABC):
         finally:  # a refusal has these headers too
             scope["state"]["headers"] = self.service.limits.headers(caller)
         async with self.bodies.read(headers, receive, caller) as body, UntilDisconnect(receive):
+            turn.log.reached("body")
             yield body, headers.get("originator", "")
 
 

@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 from ..protocol.problems import ProblemError
 from ..settings import Key, Server
 from ..turns.conversation_memory import ConversationMemory
-from ..turns.log import trace_of
+from ..turns.log import told_by
 from ..turns.quota import Quota, Share
 from ..turns.service import TurnService
 from .auth import Auth
@@ -56,7 +56,7 @@ class WebSockets:
         try:
             caller = self._admit(headers)
         except ProblemError as error:
-            self.service.turn(request_id=request_id, **trace_of(headers)).refuse(error.problem)
+            self.service.turn(request_id=request_id, **told_by(headers)).refuse(error.problem)
             extra = UPGRADE if error.problem is UPGRADE_REQUIRED else {}
             await error_response(error.problem, extra)(scope, receive, send)
             return

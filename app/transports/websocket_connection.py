@@ -37,7 +37,7 @@ from ..protocol.problems import Problem, ProblemError
 from ..settings import Key, Server
 from ..turns.conversation_memory import ConversationMemory
 from ..turns.lifecycle import ClientGoneError, TurnLifecycle
-from ..turns.log import trace_of
+from ..turns.log import told_by
 from ..turns.service import TurnService
 from .websocket_control import CONTROL, ControlFrame, ControlReply, check_ids, check_length, unknown_type
 from .websocket_frames import FULL, STOPPING, FrameSender, WaitingFrames
@@ -74,7 +74,7 @@ class Connection:
     send_raw: Send
 
     def __post_init__(self) -> None:
-        self._trace = trace_of(self.headers)
+        self._trace = told_by(self.headers)
         self._turns = 0
         self._sender = FrameSender(self.send_raw, self.server.send_timeout)
         self._context = LaneContext(

@@ -5,7 +5,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
 from starlette.datastructures import Headers
 
@@ -19,13 +19,35 @@ from .observer import Observer, Observers
 log = logging.getLogger("am_proxy.turn")
 
 
+LONGEST_NAME: Final = 200
+"""Characters of a client's name, and of the name of a conversation."""
+CONVERSATION: Final = ("conversation_id", "conversation-id", "thread-id", "session_id", "session-id")
+"""Headers in which clients such as Codex name a conversation."""
+HIDDEN: Final = frozenset({"client", "owner", "steps"})
+"""Fields that only observers see."""
 _TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
-def trace_of(headers: Headers) -> dict[str, str]:
-    """The place of a request in its client's trace, if it has one."""
+class Client(NamedTuple):
+    """What a request says about its client."""
+
+    name: str
+    """The program, as it names itself to this API; empty for most."""
+    conversation: str = ""
+    """Its name of the conversation; empty if it has none."""
+
+
+def told_by(headers: Headers) -> dict[str, Any]:
+    """What the headers say about a turn: its place in its client's trace, and its client."""
+    told: dict[str, Any] = {}
     traceparent = headers.get("traceparent", "")
-    return {"traceparent": traceparent} if _TRACEPARENT.fullmatch(traceparent) else {}
+    if _TRACEPARENT.fullmatch(traceparent):
+        told["traceparent"] = traceparent
+    name = headers.get("originator", "")[:LONGEST_NAME]
+    conversation = next((value for header in CONVERSATION if (value := headers.get(header, ""))), "")
+    if name or conversation:
+        told["client"] = Client(name, conversation[:LONGEST_NAME])
+    return told
 
 
 class TurnLog:
@@ -52,6 +74,10 @@ class TurnLog:
     def note(self, **fields: Any) -> None:
         """Adds fields."""
         self._fields |= fields
+
+    def reached(self, step: Literal["body", "read"]) -> None:
+        """Notes when a step was reached: all of the body is there; it is read."""
+        self._fields.setdefault("steps", {})[step] = time.perf_counter()
 
     def set_caller(self, caller: Key) -> None:
         """Sets the caller. The log names its key; the owner is for observers that show turns to their owners."""
@@ -110,7 +136,7 @@ class TurnLog:
         if self._first is not None:
             self._fields["first_token_ms"] = round((self._first - self._began) * 1000)
         self._fields["duration_ms"] = round((time.perf_counter() - self._began) * 1000)
-        fields = {name: value for name, value in self._fields.items() if name != "owner"}
+        fields = {name: value for name, value in self._fields.items() if name not in HIDDEN}
         log.info("turn", extra={"fields": fields, "more": self._more})
         self._observers.ended(self._fields)
 

@@ -51,6 +51,15 @@ class KnownPrompt(NamedTuple):
     fingerprint: Fingerprint
 
 
+class ComparedPrompt(NamedTuple):
+    """What changed first between two prompts."""
+
+    since: str
+    """The request id of the earlier one."""
+    change: Change | None
+    """None if the later one begins with all of it."""
+
+
 class KeptPrompts(Protocol):
     """Prompts of turns that are kept, such as the inspector's ring buffer."""
 
@@ -58,8 +67,8 @@ class KeptPrompts(Protocol):
         """Those of this owner, oldest first."""
         ...
 
-    def keep_prompt(self, owner: str, prompt: KnownPrompt) -> None:
-        """Keeps one more, as long as its turn is kept."""
+    def keep_prompt(self, owner: str, prompt: KnownPrompt, compared: ComparedPrompt | None) -> None:
+        """Keeps one more, as long as its turn is kept, with what changed in it."""
         ...
 
 
@@ -95,6 +104,7 @@ class PromptComparison:
         self._key = request.prompt_cache_key
         self._summaries = sum(item.type in SUMMARY_TYPES for item in request.items) if self._remembers else 0
         self._fingerprint: Fingerprint | None = None
+        self._compared: ComparedPrompt | None = None
         self._result: Change | str | None = NOT_COMPARED
         """The comparison that the client wants: what changed, or why it is not known."""
         self.prompt: KnownPrompt | None = None
@@ -151,7 +161,7 @@ class PromptComparison:
         if self._fingerprint is not None and last.response.status != "failed":
             self.prompt = KnownPrompt(_id_of(last), self._log.request_id, self._key, self._fingerprint)
             if self._kept is not None:
-                self._kept.keep_prompt(self._owner, self.prompt)
+                self._kept.keep_prompt(self._owner, self.prompt, self._compared)
         return last if self._wanted is None else _with_diagnostics(last, self._diagnostics(last))
 
     def _compare(self, turn: AnyTurn, route: Route, known: Sequence[KnownPrompt]) -> None:
@@ -165,6 +175,7 @@ class PromptComparison:
             self._result = UNKNOWN if before is None else first_change(before.fingerprint, now, prefix)
         if before := self._before(now, known):
             change = first_change(before.fingerprint, now, prefix)
+            self._compared = ComparedPrompt(before.request_id, change)
             self._log.note(prompt_since=before.request_id, prompt_change=UNCHANGED if change is None else change.words)
 
     def _before(self, now: Fingerprint, known: Sequence[KnownPrompt]) -> KnownPrompt | None:

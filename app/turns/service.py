@@ -118,6 +118,7 @@ class TurnService:
         """The same for an object from `decode`, whose input holds the conversation up to `previous_response_id`."""
         create = await off_loop(size, parse_object, raw, self._bounds, size)
         turn.log.note(model=create.model[:LOGGED_NAME], stream=create.stream)
+        turn.log.reached("read")
         if previous_response_id is None:
             return create
         return create.model_copy(update={"previous_response_id": previous_response_id})

@@ -38,7 +38,7 @@ from aiohttp.client_proto import ResponseHandler
 from aiohttp.http_exceptions import HttpProcessingError
 
 from ..own_thread import in_own_thread
-from .port import Keep
+from .port import Keep, reached
 
 _TCP_INFO: Final = getattr(socket, "TCP_INFO", None) if sys.platform == "linux" else None
 _ACKNOWLEDGED: Final = 120
@@ -234,6 +234,12 @@ class Connector(aiohttp.TCPConnector):
         if use is not None and connection is not None and isinstance(connection.protocol, _Handler):
             connection.protocol.reuse()
             use.reused, use.server = connection.protocol, self._server(key)
+        return connection
+
+    async def _create_connection(self, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109 — aiohttp's method
+        reached("connecting")
+        connection = await super()._create_connection(req, traces, timeout)
+        reached("connected")
         return connection
 
     def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from .http_server import NOT_THERE, HttpRefusedError, HttpServer, json_object
+from .http_server import NOT_THERE, HttpRefusedError, HttpServer
+from .object_answer import json_object
 from .port import Counted
 
 Json = dict[str, Any]

@@ -14,12 +14,11 @@ are refused, because they would arrive in large blocks.
 """
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import aiohttp
 
@@ -29,7 +28,7 @@ from . import causes, faults
 from .causes import Cause
 from .connections import LARGE, Connector, in_pieces, sent
 from .error_body import body_of, read
-from .port import KEEP, TRACE, Keep, Outage, UpstreamRefused
+from .port import KEEP, TRACE, WIRE, Keep, Outage, UpstreamRefused, reached
 from .proxies import proxy_for
 from .sse_lines import TooLongError
 
@@ -37,8 +36,6 @@ CONNECT: Final = 5
 """Seconds to look up and connect to a server, TLS included, if the configuration names no other time."""
 DRAIN_TIMEOUT: Final = 1
 """Seconds that an answer has to end after its last event."""
-LONGEST_WHOLE: Final = 64 * 1024 * 1024
-"""Bytes of an answer that is not streamed."""
 OVERLOADED: Final = 529
 """The status of a server of the Messages API that is overloaded. It may also say so in a stream, before any word."""
 NOT_THERE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
@@ -73,6 +70,7 @@ class _AnswerPieces:
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._content = response.content
+        self._wire = WIRE.get()
 
     def __aiter__(self) -> "_AnswerPieces":
         return self
@@ -84,6 +82,8 @@ class _AnswerPieces:
             raise aiohttp.ClientPayloadError from error
         if not piece:
             raise StopAsyncIteration
+        if self._wire is not None:
+            self._wire.received(piece)
         if len(piece) == LARGE:
             await asyncio.sleep(0)  # more data is waiting: let other tasks run first
         return piece
@@ -159,6 +159,7 @@ class HttpServer:
         `key` replaces the server's own key for this request only; `headers` are added to it.
         """
         response = await sent(lambda: self._send(body, key, headers), lost=LOST)
+        reached("answered")
         try:
             if not 200 <= response.status < 300:  # noqa: PLR2004 — what HTTP calls a success
                 raise HttpRefusedError(response.status, await _error_text(response), response.headers)  # noqa: TRY301 — closed below
@@ -240,6 +241,7 @@ class HttpServer:
     async def _send(
         self, body: bytes | None, key: str | None, more_headers: Mapping[str, str]
     ) -> aiohttp.ClientResponse:
+        reached("asking")
         if self._session is None:
             self._session = self._open()
         headers = {**TRACE.get({}), **more_headers}
@@ -265,27 +267,6 @@ class HttpServer:
             auto_decompress=False,
             trust_env=False,
         )
-
-
-async def json_object(answer: ResponseBody) -> dict[str, Any] | None:
-    """An answer that is one JSON object; None if it is anything else."""
-    pieces: list[bytes] = []
-    held = 0
-    ended = False
-    try:
-        async for piece in answer:
-            pieces.append(piece)
-            held += len(piece)
-            if held > LONGEST_WHOLE:
-                return None
-        ended = True
-    finally:
-        answer.release(complete=ended)
-    try:
-        decoded = json.loads(b"".join(pieces))
-    except (ValueError, RecursionError):
-        return None
-    return decoded if isinstance(decoded, dict) else None
 
 
 async def _error_text(response: aiohttp.ClientResponse) -> str:

@@ -20,8 +20,8 @@ from .http_server import (
     HttpRefusedError,
     HttpServer,
     ResponseBody,
-    json_object,
 )
+from .object_answer import json_object
 from .port import KEEP, Counted, Keep, NoSuchAddressError, UpstreamBroke, UpstreamRefused
 from .response_events import EventReader
 from .sse_lines import NotEventsError

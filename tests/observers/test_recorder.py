@@ -7,16 +7,20 @@ import msgspec
 import pytest
 
 from app.emitter.deltas import TextDelta
-from app.key_search import redacted_line
-from app.observers import recorder as module
+from app.observers import recorded_turn, watchers
 from app.observers.in_order import BUSY
-from app.observers.recorder import Note, Recorded, Recorder
-from app.observers.redaction import LONGEST
+from app.observers.kept_notes import Kept
+from app.observers.recorded_turn import Recorded
+from app.observers.recorder import Recorder
+from app.observers.redaction import LONGEST, redacted_json
+from app.observers.watchers import Note
 from app.parsing.request_body import parse_request
 from app.protocol.problems import refuse
 from tests.support.emitters import new_emitter
 
 PLENTY = 100_000_000
+SOME = 60_000
+"""Bytes for a few turns."""
 REQUEST = parse_request(b'{"model": "demo", "input": "Hi"}')
 
 
@@ -27,6 +31,11 @@ def turn(recorder: Recorder, request_id: str, key: str = "alice") -> Recorded:
     return record
 
 
+def shown(record: Recorded, note: Kept) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.json.decode(note.shown(record.head))
+    return found
+
+
 def everybody(_owner: str) -> bool:
     return True
 
@@ -35,7 +44,11 @@ async def taken(notes: AsyncIterator[Note], count: int) -> list[tuple[str, dict[
     """The next notes."""
     async with asyncio.timeout(5):
         found = [await anext(notes) for _ in range(count)]
-    return [(note.name, msgspec.json.decode(note.data)) for note in found]
+    shown = [(note.name, msgspec.json.decode(note.data)) for note in found]
+    for _, data in shown:
+        assert data.pop("at", 0.0) < 5000
+        assert data.pop("number") > 0
+    return shown
 
 
 def ids(notes: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, str]]:
@@ -54,6 +67,7 @@ async def test_a_watcher_is_told_what_was_and_what_comes() -> None:
         "ask": {"messages": []},
         "upstream": "there",
         "warnings": ["a warning"],
+        "ask_number": 1,
     }
     first.sent(new_emitter().begin())
     first.ended({"finish": "completed", "key": "alice", "owner": "key:alice"})
@@ -80,7 +94,7 @@ async def test_the_rest_of_a_paused_answer_is_asked_for_in_a_note_of_its_own(siz
     turn(recorder, "req_1").goes_on({"m": 1}, size, "there")
     *_, (name, note) = await taken(recorder.watch(everybody), 3)
     assert name == "asked"
-    assert note == {"id": "req_1", "ask": ask, "upstream": "there", "warnings": [], "goes_on": True}
+    assert note == {"id": "req_1", "ask": ask, "upstream": "there", "warnings": [], "ask_number": 2, "goes_on": True}
 
 
 async def test_who_may_not_see_a_turn_is_told_nothing_of_it() -> None:
@@ -114,28 +128,28 @@ async def test_a_turn_that_asks_nobody_has_a_beginning() -> None:
 
 
 async def test_of_an_endless_turn_the_beginning_and_the_end_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_BYTES", 3000)
+    monkeypatch.setattr(recorded_turn, "MOST_BYTES", 10_000)
     recorder = Recorder(5, PLENTY)
     record = turn(recorder, "req_1")
     for _ in range(50):
         record.sent(new_emitter().begin())
     record.ended({"finish": "completed"})
     assert [note.name for note in record.notes][-1] == "ended"
-    assert msgspec.json.decode(record.notes[-1].data)["left_out"] > 90
-    assert sum(len(note.data) for note in record.notes) < 2 * 3000
+    assert shown(record, record.notes[-1])["left_out"] > 50
+    assert recorder.bytes < 2 * 10_000
 
 
 async def test_all_turns_together_have_a_bound_too() -> None:
-    recorder = Recorder(1000, 2000)
+    recorder = Recorder(1000, SOME)
     turns = [turn(recorder, f"req_{number}") for number in range(100)]
     kept = [record for record in turns if record.notes]
     assert 1 < len(kept) < 20
     assert kept == turns[-len(kept) :]
-    assert sum(len(note.data) for record in kept for note in record.notes) <= 2000
+    assert recorder.bytes <= SOME
 
 
 async def test_a_watcher_that_does_not_listen_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_QUEUED", 3)
+    monkeypatch.setattr(watchers, "MOST_QUEUED", 3)
     recorder = Recorder(50, PLENTY)
     notes = recorder.watch(everybody)
     turn(recorder, "req_0")
@@ -148,7 +162,7 @@ async def test_a_watcher_that_does_not_listen_is_sent_away(monkeypatch: pytest.M
 
 async def test_nobody_drives_out_the_turns_of_another() -> None:
     """By number and by size alike, whoever has most loses its oldest turn first."""
-    for recorder in (Recorder(4, PLENTY), Recorder(1000, 2000)):
+    for recorder in (Recorder(4, PLENTY), Recorder(1000, SOME)):
         mine = [turn(recorder, f"req_{number}", "alice") for number in range(2)]
         others = [turn(recorder, f"req_{number}", "mallory") for number in range(2, 60)]
         assert [bool(record.notes) for record in mine] == [True, True]
@@ -162,16 +176,16 @@ async def test_where_there_are_keys_only_their_turns_are_kept() -> None:
     for owner in ("", "guest:0123"):
         recorder.began({"request_id": "req_1", "owner": owner}).asked(REQUEST, {}, [], "there")
     kept = turn(recorder, "req_2")
-    assert recorder._turns == [kept]
+    assert recorder.turns(everybody) == [kept]
     recorder.follow(PLENTY, keyed=False)
     recorder.began({"request_id": "req_3", "owner": ""}).asked(REQUEST, {}, [], "there")
-    assert len(recorder._turns) == 2
+    assert len(recorder.turns(everybody)) == 2
 
 
 async def test_what_a_watcher_has_not_taken_is_bounded_and_what_was_forgotten_is_not_held_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "MOST_QUEUED_BYTES", 3000)
+    monkeypatch.setattr(watchers, "MOST_QUEUED_BYTES", 3000)
     recorder = Recorder(3, PLENTY)
     turn(recorder, "req_0")
     notes = recorder.watch(everybody)
@@ -192,12 +206,12 @@ async def test_long_requests_and_events_are_redacted_in_a_thread_and_shown_in_th
 ) -> None:
     seen = set()
 
-    def look(line: str) -> str:
-        if "word" in line:
+    def look(raw: bytes, key: str = "") -> bytes:
+        if b"word" in raw:
             seen.add("long work" if "long-work" in threading.current_thread().name else "loop")
-        return redacted_line(line)
+        return redacted_json(raw, key)
 
-    monkeypatch.setattr("app.observers.redaction.redacted_line", look)
+    monkeypatch.setattr("app.observers.shared_parts.redacted_json", look)
     recorder = Recorder(5, PLENTY)
     notes = recorder.watch(everybody)
     record = recorder.began({"request_id": "req_1"})
@@ -237,12 +251,12 @@ async def test_what_waits_to_be_shown_is_bounded_and_the_rest_is_counted() -> No
 def test_events_for_which_there_is_no_room_are_not_even_encoded(monkeypatch: pytest.MonkeyPatch) -> None:
     recorded = turn(Recorder(5, PLENTY), "req_1")
     kept = len(recorded.notes)
-    monkeypatch.setattr(module, "_encode", lambda _: pytest.fail("it was encoded"))
+    monkeypatch.setattr(recorded_turn, "_encode", lambda _: pytest.fail("it was encoded"))
     emitter = new_emitter()
     emitter.begin()
-    events = emitter.feed([TextDelta("x" * (module.MOST_BYTES + 1))])
+    events = emitter.feed([TextDelta("x" * (recorded_turn.MOST_BYTES + 1))])
     recorded.sent(events)
     monkeypatch.undo()
     recorded.ended({"finish": "completed"})
     assert len(recorded.notes) == kept + 1
-    assert msgspec.json.decode(recorded.notes[-1].data)["left_out"] == len(events)
+    assert shown(recorded, recorded.notes[-1])["left_out"] == len(events)

@@ -134,7 +134,7 @@ def test_the_upstream_that_answers_is_the_one_that_counts(caplog: pytest.LogCapt
 
 
 def test_without_a_ring_buffer_a_client_is_told_that_nothing_is_known() -> None:
-    with ChatUpstream(replies(900)) as upstream, serving(settings_of(upstream, Server())) as url:
+    with ChatUpstream(replies(900)) as upstream, serving(settings_of(upstream, Server(watch=0))) as url:
         first = post(url, FIRST)
         second = post(url, SECOND, compared_with=first.json()["id"])
     assert HEADER not in first.headers
@@ -163,7 +163,7 @@ def test_an_unknown_response_and_one_that_was_forgotten_are_not_found() -> None:
 
 @pytest.mark.parametrize("wrong", [7, {}, ["resp_1"], True])
 def test_an_id_that_is_no_string_is_refused(wrong: Any) -> None:
-    with ChatUpstream(replies()) as upstream, serving(settings_of(upstream, Server())) as url:
+    with ChatUpstream(replies()) as upstream, serving(settings_of(upstream, Server(watch=0))) as url:
         error = post(url, FIRST, compared_with=wrong).json()["error"]
         assert upstream.asks == []
     assert (error["code"], error["param"]) == ("invalid_type", "prompt_cache_options.comparison_response_id")
@@ -191,21 +191,21 @@ def test_a_request_id_that_two_callers_choose_mixes_nothing_up() -> None:
         recorder.began({"request_id": "same", "owner": f"key:{name}", "key": name}).ended({})
     printed = fingerprint(Prefix(messages=[Part("messages[0]", "user", ("Hi",))]), upstream="up", model="m")
     prompt = KnownPrompt("resp_1", "same", None, printed)
-    recorder.keep_prompt("key:alice", prompt)
+    recorder.keep_prompt("key:alice", prompt, None)
     assert (recorder.prompts_of("key:alice"), recorder.prompts_of("key:bob")) == ([prompt], [])
     assert recorder.prompts_of("key:nobody") == []
 
 
 def test_fingerprints_count_in_the_ring_buffer() -> None:
     texts = [f"{number} " * 30_000 for number in range(20)]
-    recorder = Recorder(100, 50_000)
+    recorder = Recorder(100, 100_000)
     for number, text in enumerate(texts):
         recorder.began({"request_id": str(number), "owner": "", "key": ""}).ended({})
         printed = fingerprint(Prefix(messages=[Part("", "", (text,))]), upstream="up", model="m")
-        recorder.keep_prompt("", KnownPrompt(f"resp_{number}", str(number), None, printed))
+        recorder.keep_prompt("", KnownPrompt(f"resp_{number}", str(number), None, printed), None)
     kept = recorder.prompts_of("")
     assert 0 < len(kept) < len(texts)
-    assert sum(prompt.fingerprint.size for prompt in kept) < 50_000
+    assert sum(prompt.fingerprint.size for prompt in kept) < 100_000
     assert kept[-1].response_id == "resp_19"
 
 

@@ -23,7 +23,7 @@ async def test_a_websocket_knows_its_last_response_without_a_ring_buffer(caplog:
     new = {"input": [{"role": "user", "content": "Go on."}]}
     with (
         ChatUpstream(replies(), replies(900), replies(0)) as upstream,
-        serving(settings_of(upstream, Server())) as url,
+        serving(settings_of(upstream, Server(watch=0))) as url,
     ):
         async with opened(url) as client:
 
@@ -50,7 +50,7 @@ async def test_a_websocket_knows_its_last_response_without_a_ring_buffer(caplog:
 
 
 async def test_what_is_only_remembered_cannot_be_compared() -> None:
-    with ChatUpstream(replies()) as upstream, serving(settings_of(upstream, Server())) as url:
+    with ChatUpstream(replies()) as upstream, serving(settings_of(upstream, Server(watch=0))) as url:
         async with opened(url) as client:
             options = {"prompt_cache_options": {"comparison_response_id": "resp_AM-0"}}
             events = await client.ask(model="m", generate=False, **FIRST, **options)
@@ -74,7 +74,7 @@ def test_over_the_relay_the_upstream_is_asked_by_its_own_id_and_its_answer_is_pa
     theirs = {"type": "cache_miss", "reason": "tools_changed", "cache_missed_tokens": 7}
     with (
         ResponsesUpstream(relayed(), relayed(prompt_cache_diagnostics=theirs)) as upstream,
-        serving(settings_of(upstream, Server())) as url,
+        serving(settings_of(upstream, Server(watch=0))) as url,
     ):
         first = post(url, FIRST).json()["id"]
         second = post(url, SECOND, compared_with=first)
@@ -83,7 +83,7 @@ def test_over_the_relay_the_upstream_is_asked_by_its_own_id_and_its_answer_is_pa
     assert HEADER not in second.headers
 
 
-@pytest.mark.parametrize("server", [WATCHING, Server()], ids=["watch", "no watch"])
+@pytest.mark.parametrize("server", [WATCHING, Server(watch=0)], ids=["watch", "no watch"])
 @pytest.mark.parametrize("stream", [False, True])
 def test_an_upstream_that_does_not_know_the_question_is_answered_for(server: Server, stream: bool) -> None:  # noqa: FBT001
     with ResponsesUpstream(relayed()) as upstream, serving(settings_of(upstream, server)) as url:

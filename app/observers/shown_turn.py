@@ -1,0 +1,195 @@
+"""A turn as the inspector shows it: put together from its notes when someone looks at it. Runs in a thread."""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+from msgspec import Raw
+
+from ..json_text import json_bytes, json_value
+from ..turns.prompt_comparison import ComparedPrompt
+from .conversations import TurnPlace
+from .kept_notes import Batch, Kept
+from .prompt_changes import LIST, cache_change, changes, items_of
+from .recorded_ask import Outcome, RawAnswer
+from .recorded_turn import Recorded
+from .shared_parts import Piece
+from .timeline import AskTimes, timeline
+
+Json = dict[str, Any]
+Members = dict[str, Raw]
+OBJECT: Final = msgspec.json.Decoder(Members)
+_FIRST: Final = b"{"
+_LAST: Final = frozenset({"response.completed", "response.failed", "response.incomplete"})
+
+
+class ShownAsk(NamedTuple):
+    """One request to an upstream at one moment."""
+
+    times: AskTimes
+    outcome: Outcome
+    raw: RawAnswer | None
+
+
+class Snapshot(NamedTuple):
+    """What is kept of a turn at one moment. Its notes do not change."""
+
+    number: int
+    id: str
+    row: Json
+    fields: Json
+    notes: Sequence[Kept]
+    asks: Sequence[ShownAsk]
+    steps: dict[str, float]
+    place: TurnPlace | None
+    compared: ComparedPrompt | None
+    left_out: int
+    size: int
+
+    @property
+    def request(self) -> Members:
+        """The members of the request; none if it is not kept."""
+        for note in self.notes:
+            if note.name == "asked":
+                request = OBJECT.decode(note.shown(_FIRST)).get("request")
+                return {} if request is None else OBJECT.decode(request)
+        return {}
+
+    @property
+    def response(self) -> Raw | None:
+        """The response in the last event, if that is kept."""
+        for note in reversed(self.notes):
+            if isinstance(note, Batch):
+                event = OBJECT.decode(note.shown_events()[-1])
+                return event.get("response") if json_value(event.get("type", b'""')) in _LAST else None
+        return None
+
+
+def snapshot(turn: Recorded) -> Snapshot:
+    """What is kept of a turn now. Call it on the event loop."""
+    asks = [
+        ShownAsk(AskTimes(ask.started, ask.first, ask.ended, tuple(ask.steps)), ask.outcome, ask.raw)
+        for ask in turn.asks
+    ]
+    notes = tuple(turn.notes)
+    return Snapshot(
+        turn.number, turn.id, turn.row(), turn.fields, notes, asks, turn.steps, turn.place, turn.compared,
+        turn.left_out, turn.size,
+    )  # fmt: skip
+
+
+def shown_turn(turn: Snapshot, before: Snapshot | None) -> bytes:
+    """All about one turn, as JSON. `before`: the turn before it in its conversation, if that is kept."""
+    events: list[Json] = []
+    refused: Json | None = None
+    for note in turn.notes:
+        if isinstance(note, Batch):
+            events += [{"at": note.at, "event": Raw(event)} for event in note.shown_events()]
+        elif note.name == "refused":
+            members = OBJECT.decode(note.shown(_FIRST))
+            refused = {name: members[name] for name in ("status", "error")}
+    request = turn.request
+    return json_bytes(
+        {
+            "row": turn.row,
+            "request": request or None,
+            "asks": _asks(turn),
+            "events": events,
+            "events_left_out": turn.left_out,
+            "refused": refused,
+            "response": turn.response,
+            "fields": turn.fields,
+            "timeline": [
+                phase.shown for phase in timeline(turn.steps, [ask.times for ask in turn.asks], turn.row["total_ms"])
+            ],
+            "changes": _changes(turn, request, before),
+        }
+    )
+
+
+def shown_session(session: int, turns: Sequence[Snapshot]) -> bytes:
+    """A conversation, with only what is new in each turn, as JSON."""
+    shown: list[Json] = []
+    known = {turn.number: turn for turn in turns}
+    for turn in turns:
+        request = turn.request
+        since = None if turn.place is None else turn.place.since
+        changed = _changes(turn, request, None if since is None else known.get(since))
+        new_from = 0 if changed is None else changed["new_items"][0]
+        is_new = changed is None or changed["instructions"] in {"added", "changed"}
+        response = turn.response
+        shown.append(
+            {
+                "row": turn.row,
+                "changes": changed,
+                "instructions": request.get("instructions") if is_new else None,
+                "new": items_of(request)[new_from:],
+                "output": [] if response is None else LIST.decode(OBJECT.decode(response).get("output", b"[]")),
+            }
+        )
+    return json_bytes({"session": session, "turns": shown})
+
+
+def numbers_with(text: str, turns: Sequence[Snapshot]) -> list[int]:
+    """The numbers of the turns in which this text occurs, in whatever case. Deltas are looked at one by one."""
+    sought = json_bytes(text)[1:-1].lower()
+    known: dict[bytes, bool] = {}
+    """By the digests of parts, which many turns share."""
+
+    def occurs(piece: Piece) -> bool:
+        if isinstance(piece, bytes):
+            return sought in piece.lower()
+        if piece.digest not in known:
+            known[piece.digest] = sought in piece.data.lower()
+        return known[piece.digest]
+
+    def is_in(note: Kept) -> bool:
+        if not isinstance(note, Batch):
+            return any(map(occurs, note.pieces))
+        return any(occurs(event) if isinstance(event, bytes) else any(map(occurs, event)) for event in note.events)
+
+    return [turn.number for turn in turns if any(map(is_in, turn.notes))]
+
+
+def _changes(turn: Snapshot, request: Members, before: Snapshot | None) -> Json | None:
+    if turn.place is None or turn.place.since is None or before is None:
+        return None
+    new_from = turn.place.new_from or None
+    return {
+        "since": turn.place.since,
+        "since_id": before.id,
+        "is_continued": turn.place.is_continued,
+        **changes(request, before.request, new_from),
+        "cache": cache_change(turn.compared, turn.row["tokens"]),
+    }
+
+
+def _asks(turn: Snapshot) -> list[Json]:
+    asks: list[Json] = []
+    for note in turn.notes:
+        if note.name == "asked":
+            asks.append(_ask(turn, OBJECT.decode(note.shown(_FIRST))))
+        elif note.name == "failed" and asks:
+            asks[-1]["error"] = OBJECT.decode(note.shown(_FIRST))["error"]
+    return asks
+
+
+def _ask(turn: Snapshot, members: Members) -> Json:
+    number = json_value(members["ask_number"])
+    kept = turn.asks[number - 1]
+    raw = kept.raw
+    return {
+        "number": number,
+        "upstream": members["upstream"],
+        "model": OBJECT.decode(members["ask"]).get("model", ""),
+        "body": members["ask"],
+        "prompt": members.get("prompt"),
+        "warnings": members["warnings"],
+        "goes_on": "goes_on" in members,
+        "error": None,
+        "started_ms": kept.times.started,
+        "first_ms": kept.times.first,
+        "ended_ms": kept.times.ended,
+        "outcome": kept.outcome,
+        "raw": None if raw is None else {"text": raw.text, "bytes": raw.bytes, "left_out": raw.left_out},
+    }
