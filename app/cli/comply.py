@@ -149,7 +149,7 @@ def _print(asked: QuestionResult, explained: set[str]) -> None:
         explained.add(finding.rule.name)
         for title, text in (("should be", finding.rule.says), ("breaks", finding.rule.breaks), ("seen", finding.quote)):
             if text:
-                show(f"        {title:<{_TITLE}} ", text, ())
+                show(f"        {title:<{_TITLE}} ", text, (), is_quote=title == "seen")
 
 
 def _row(title: str, text: str, state: State) -> None:

@@ -102,16 +102,24 @@ async def _ended(waiting: asyncio.Task[None] | None) -> None:
 
 
 def show(
-    title: str, message: str, upstreams: Iterable[Upstream], *, coloured: str = "", styles: tuple[Style, ...] = ()
+    title: str,
+    message: str,
+    upstreams: Iterable[Upstream],
+    *,
+    coloured: str = "",
+    styles: tuple[Style, ...] = (),
+    is_quote: bool = False,
 ) -> None:
     """Print a title and a text, wrapped on a terminal, without the keys of these upstreams and control characters.
 
-    `coloured` is the title as a terminal shows it, if it has colours; `styles` are those of the text.
+    `coloured` is the title as a terminal shows it, if it has colours; `styles` are those of the text. A quote is long,
+    nobody copies or searches for it, and its words may be longer than a line: it is wrapped everywhere.
     """
     message = _clean(message, upstreams)
-    if sys.stdout.isatty():
+    if is_quote or sys.stdout.isatty():
         width = max(shutil.get_terminal_size().columns - len(title), _NARROWEST)
-        message = f"\n{' ' * len(title)}".join(textwrap.wrap(message, width, break_long_words=False))
+        lines = textwrap.wrap(message, width, break_long_words=is_quote, break_on_hyphens=not is_quote)
+        message = f"\n{' ' * len(title)}".join(lines)
     message = painted(message, *styles, colour=colour_wanted(sys.stdout))
     print(f"{coloured or title}{message}".rstrip(), flush=True)
 

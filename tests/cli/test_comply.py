@@ -1,6 +1,7 @@
 """`am-proxy comply` against servers that break one rule each, and against sound ones."""
 
 import json
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from app.cli.comply import comply
 from app.judges import Rule, client_rules, silence
 from app.settings import Model, Settings, Upstream
 from tests.support.judged_server import Answers, judged_server
-from tests.support.running import ROOT
+from tests.support.running import ROOT, run
 from tests.support.seeded_faults import FAULTS, at_end, text
 from tests.support.serving import serving
 from tests.support.terminal import am_proxy, terminal
@@ -112,6 +113,38 @@ def test_a_person_reads_the_rule_the_client_and_the_event(columns: int, tmp_path
     )
     assert max(map(len, shown.lines)) <= columns
     assert shown.lines[-1] == "16 questions. Broken rules: usage."
+
+
+LONG_ID = f"resp_{'x' * 300}"
+
+
+def of_a_long_word(stream: list[Json]) -> None:
+    """A fault whose event has a word that is longer than any line."""
+    for event in stream:
+        if "response" in event:
+            event["response"]["id"] = LONG_ID
+    at_end(usage={"input_tokens": 1})(stream)
+
+
+def seen(lines: list[str]) -> list[str]:
+    """The lines of the event."""
+    first = next(number for number, line in enumerate(lines) if line.startswith("        seen "))
+    return list(takewhile(lambda line: not line.startswith("  ✗"), lines[first:]))
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_an_event_is_wrapped_within_its_column(is_terminal: bool, tmp_path: Path) -> None:  # noqa: FBT001
+    with judged_server(text(of_a_long_word)) as url:
+        if is_terminal:
+            with terminal(am_proxy("comply", url), folder=tmp_path, columns=80) as shown:
+                shown.wait()
+            lines = seen(shown.lines)
+        else:
+            lines = seen(run("comply", url, folder=tmp_path).stdout.splitlines())
+    assert len(lines) > 4
+    assert all(line.startswith(" " * 23) for line in lines[1:])
+    assert max(map(len, lines)) <= 80
+    assert LONG_ID in "".join(line[23:] for line in lines)
 
 
 def test_the_page_shows_what_a_terminal_shows(tmp_path: Path) -> None:
