@@ -231,7 +231,7 @@ class ComplySocket:
         """The request must be refused by an error frame, with this code if there is one."""
         [*before, frame] = await self._answer(fields)
         if frame["type"] != "error":
-            raise BrokenError(rules.ERROR_STATUS, f"it ended with {frame['type']}", frame)
+            raise BrokenError(rules.ERROR_STATUS, f"it was not refused: it ended with {frame['type']}", frame)
         if before:
             self._client.judge_events([*before, frame])
         error = frame.get("error")

@@ -180,8 +180,8 @@ async def _leaving(client: ComplyClient) -> None:
 async def _begun(socket: ComplySocket, text: str) -> Json:
     """A response that can be continued."""
     response = await socket.completed(input=text)
-    if not response.get("id"):
-        raise BrokenError(rules.RESPONSE_FIELDS, "there is no id by which it could be continued", response)
+    if response.get("id") == "":  # so that Codex, for one, sends the whole conversation
+        raise BrokenError(rules.NOT_OFFERED, "no response can be continued: the id is empty", response)
     return response
 
 
@@ -192,7 +192,7 @@ async def _websocket_response(client: ComplyClient) -> None:
 
 async def _websocket_sequential(client: ComplyClient) -> None:
     async with client.websocket() as socket:
-        answers = [await socket.completed(input=f"Reply with exactly: {word}") for word in ("first", "second")]
+        answers = [await _begun(socket, f"Reply with exactly: {word}") for word in ("first", "second")]
     if answers[0].get("id") == answers[1].get("id"):
         raise BrokenError(rules.RESPONSE_ID_REUSED, "two responses have the same id", answers[1])
 
