@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+Json = dict[str, Any]
+
 ROOT = Path(__file__).parents[1]
 PEERS = Path(os.environ.get("AM_BENCH_PEERS", ROOT / ".cache" / "bench"))
 """Each bridge is in its own folder."""
@@ -34,13 +36,13 @@ def opencodex_version() -> str:
 
 
 def litellm_proxy(
-    folder: Path, port: int, upstream: str, models: Mapping[str, str], router: Mapping[str, Any] | None = None
+    folder: Path, port: int, upstream: str, models: Mapping[str, Json], router: Mapping[str, Any] | None = None
 ) -> list[str]:
-    """LiteLLM's proxy. The models are public names, and those of litellm."""
+    """LiteLLM's proxy. The models are public names, and the parameters that litellm is called with."""
     file = folder / "litellm.yaml"
     entries = [
-        {"model_name": public, "litellm_params": {"model": name, "api_base": upstream, "api_key": "none"}}
-        for public, name in models.items()
+        {"model_name": name, "litellm_params": {**params, "api_base": upstream, "api_key": "none"}}
+        for name, params in models.items()
     ]
     settings = {"drop_params": True, "set_verbose": False, "telemetry": False}
     config = {"model_list": entries, "litellm_settings": settings} | ({"router_settings": router} if router else {})

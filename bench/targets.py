@@ -84,7 +84,7 @@ def floor(name: str, port: int, library: str) -> Target:
 
 
 def _litellm_proxy(folder: Path) -> list[str]:
-    return peers.litellm_proxy(folder, 9711, UPSTREAM, {"*": "deepseek/*"})
+    return peers.litellm_proxy(folder, 9711, UPSTREAM, {"*": {"model": "deepseek/*"}})
 
 
 def _rosetta(folder: Path) -> list[str]:

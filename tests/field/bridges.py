@@ -76,7 +76,8 @@ def _address(folder: Path, upstream: str, port: int, command: Sequence[str], fil
 def litellm_proxy(folder: Path, upstream: str) -> Iterator[Address]:
     """LiteLLM's proxy. `hosted_vllm` is its name for vLLM. It keeps asking it after the invalid requests."""
     port = free_port()
-    command = peers.litellm_proxy(folder, port, upstream, {"tiny": "hosted_vllm/tiny"}, {"disable_cooldowns": True})
+    models = {"tiny": {"model": "hosted_vllm/tiny", "use_chat_completions_api": True}}
+    command = peers.litellm_proxy(folder, port, upstream, models, {"disable_cooldowns": True})
     shown = _address(folder, upstream, port, command, "litellm.yaml")
     address = shown._replace(key=KEY, how=f"LITELLM_MASTER_KEY={KEY} {shown.how}")
     with _running(address, command, {**peers.LITELLM_ENVIRON, "LITELLM_MASTER_KEY": KEY}):
