@@ -42,13 +42,25 @@ OWN: Final[dict[str, Lane]] = {
 _OUTPUTS: Final = (b'"tool_call_id"', b'"tool_result"', b'"function_call_output"')
 """What is in a request with the output of a tool, in each API."""
 
+_LIMITS: Final = ("max_completion_tokens", "max_tokens", "max_output_tokens")
+_WORDS: Final = 200
+"""Of an answer that no limit cuts."""
+_CALLS: Final = {
+    "get_weather": ("get_weather", '{"location": ', '"San Francisco"}'),
+    "say": ("say", '{"input": ', '"Good morning."}'),
+}
+"""Of the tools of the questions."""
+
 
 def script(ask: Ask) -> Sequence[Step]:
     """A model that calls the tool it is offered, then says what it has learnt, and counts slowly if it is asked to."""
     if b"from 1 to 500" in ask.raw:
-        return [opens(), *[each for _ in range(200) for each in (says("one "), Pause(0.01))], stops(), counts(7, 200)]
+        limit = min(next((ask.body[key] for key in _LIMITS if key in ask.body), _WORDS), _WORDS)
+        words = [each for _ in range(limit) for each in (says("one "), Pause(0.01))]
+        return [opens(), *words, stops("stop" if limit == _WORDS else "length"), counts(7, limit)]
     if ask.body.get("tools") and not any(word in ask.raw for word in _OUTPUTS):
-        return call_turn("get_weather", '{"location": ', '"San Francisco"}')
+        tool = ask.body["tools"][0]
+        return call_turn(*_CALLS[tool.get("function", tool)["name"]])
     return text_turn("Hello", " from", " here.")
 
 

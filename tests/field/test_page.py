@@ -81,12 +81,11 @@ def test_nothing_of_this_machine_is_published() -> None:
 
 def test_a_server_is_asked_and_what_it_breaks_is_kept() -> None:
     with judged_server(Answers(error={"detail": "No."})) as url:
-        address = Address(url, "scripted", how="start it")
-        assert websocket_status(address) == 405
-        kept = asked(address)
-    assert list(kept["questions"]) == list(QUESTIONS)
+        kept = asked(Address(url, "scripted", how="start it"))
+        assert websocket_status(Address(f"{url}/other", "scripted")) == 404
+    assert list(kept["questions"]) == [*QUESTIONS, *OVER_WEBSOCKET]
     assert broken(kept) == ["error-body"]
-    assert kept["comply"] == "am-proxy comply http://127.0.0.1:8080/v1 --model scripted"
+    assert kept["comply"] == "am-proxy comply http://127.0.0.1:8080/v1 --model scripted --websocket"
 
 
 def test_a_lane_of_this_server_is_asked_over_its_websocket_too() -> None:
