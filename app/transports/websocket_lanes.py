@@ -27,8 +27,8 @@ from ..turns.conversation_memory import (
     continued_input,
     conversation_of,
     waited_for,
-    with_frame_positions,
 )
+from ..turns.frame_positions import FramePositions
 from ..turns.lifecycle import RunningTurn, TurnLifecycle
 from ..turns.prompt_comparison import KnownPrompt
 from ..turns.service import BegunTurn, TurnService
@@ -137,7 +137,7 @@ class Lane:
     async def _turn(self, data: bytes) -> "Ended | None":
         """The turn of a frame; None if it was refused."""
         context, raw = self._context, dict[str, Any]()
-        offset, size, inserted = 0, len(data), range(0)
+        size, positions = len(data), FramePositions()
         steers: list[AcceptedSteer] = []
         try:
             async with context.new_turn() as turn:
@@ -149,14 +149,15 @@ class Lane:
                         remembered = context.memory.find(frame.previous_response_id)
                         size += len(remembered.conversation)
                         history = await off_loop(size, context.memory.recall, remembered, data)
-                        offset = len(history)
                         frame.body["input"] = continued_input(history, frame.body.get("input"))
+                        positions = FramePositions(len(history))
                         if self._steers.parent == frame.previous_response_id and isinstance(frame.body["input"], list):
                             steers = self._steers.take_waiting()
-                            inserted = insert_steers(frame.body["input"], offset, steers)
-                    return await self._answer(frame, size, turn)
+                            inserted = insert_steers(frame.body["input"], len(history), steers)
+                            positions = FramePositions(len(history), inserted)
+                    return await self._answer(frame, size, turn, positions)
                 except ProblemError as error:
-                    raise ProblemError(with_frame_positions(error.problem, offset, inserted)) from None
+                    raise ProblemError(positions.problem(error.problem)) from None
         except ProblemError as error:
             context.memory.forget(self.name, raw.get("previous_response_id"))
             await context.sender.error(error.problem, self.name)
@@ -175,19 +176,20 @@ class Lane:
         if required := ended.required_input:
             await self._steers.wait(steers, response_id, required)
             return None
-        size = len(ended.conversation) + sum(steer.size for steer in steers)
+        size, positions = len(ended.conversation) + sum(steer.size for steer in steers), FramePositions()
         try:
             async with context.new_turn() as turn:
                 turn.admit(context.caller)
                 remembered = Remembered(response_id, ended.conversation, None)
                 history = await off_loop(size, context.memory.recall, remembered)
                 body = {**ended.frame.body, "input": [*history, *items_of(steers)]}
-                return await self._answer(Frame(body, response_id), size, turn)
+                positions = FramePositions(len(history))
+                return await self._answer(Frame(body, response_id), size, turn, positions)
         except ProblemError as error:
-            await self._steers.give_back(steers, not_created(error.problem.message))
+            await self._steers.give_back(steers, not_created(positions.problem(error.problem).message))
             return None
 
-    async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle) -> "Ended":
+    async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle, positions: FramePositions) -> "Ended":
         """Sends the answer."""
         service, patience = self._context.service, self._context.server.first_payload_wait
         create = await service.read_object(frame.body, turn, size, previous_response_id=frame.previous_response_id)
@@ -198,12 +200,17 @@ class Lane:
         try:
             await running.open(patience)
             turn.log.note(status=HTTPStatus.OK.value)
-            return await self._send_batches(turn.watch(running.batches()), frame, size, running)
+            return await self._send_batches(turn.watch(running.batches()), frame, size, running, positions)
         finally:
             self._running = self.response_id = None
 
     async def _send_batches(
-        self, batches: AsyncIterator[list[Event]], frame: Frame, size: int, running: BegunTurn
+        self,
+        batches: AsyncIterator[list[Event]],
+        frame: Frame,
+        size: int,
+        running: BegunTurn,
+        positions: FramePositions,
     ) -> "Ended":
         """Sends these batches with their warnings, late ones in the last event."""
         sender, last, ended = self._context.sender, None, None
@@ -212,7 +219,7 @@ class Lane:
             first = () if last is not None else running.warnings
             told = told or first
             late = [*not_told(running.warnings, told), *running.late_warnings] if is_last(batch) else ()
-            warnings = warnings_by_position(batch, first, late)
+            warnings = warnings_by_position(batch, [*map(positions.warning, first)], [*map(positions.warning, late)])
             if last is None and batch:
                 self.response_id = created_id(batch[0])
             last = batch[-1]

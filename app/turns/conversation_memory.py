@@ -1,8 +1,7 @@
 """The memory of a websocket connection: the last response of each lane, and the conversation up to it."""
 
-import re
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -10,14 +9,12 @@ from ..bridges.required_input import required_input
 from ..json_text import count_values, json_value, repaired_json_bytes
 from ..parsing.bounds import MAX_JSON_VALUES, too_many_values
 from ..protocol.events import LastEvent, RelayedLast
-from ..protocol.problems import Problem, refuse
+from ..protocol.problems import refuse
 from ..protocol.request.plain_messages import as_items
 from .prompt_comparison import KnownPrompt
 from .quota import Share
 
 Json = dict[str, Any]
-
-_INDEX: Final = re.compile(r"\binput\[(\d+)\]")
 
 
 class Remembered(NamedTuple):
@@ -145,24 +142,6 @@ def continued_input(history: list[Any], frame_input: Any) -> Any:
             message = f"No tool call found for the output with the call_id '{call_id[:200]}'."
             raise refuse("invalid_value", message, f"input[{index}].call_id")
     return [*history, *new]
-
-
-def with_frame_positions(problem: Problem, offset: int, inserted: range = range(0)) -> Problem:
-    """The same problem with the paths of the client's own frame, whose items follow `offset` others.
-
-    The items at `inserted` are of another frame.
-    """
-
-    def shifted(match: re.Match[str]) -> str:
-        index = int(match[1])
-        index -= len(inserted) if index >= inserted.stop else 0
-        return f"input[{index - offset}]" if index >= offset else match[0]
-
-    if offset == 0:
-        return problem
-    return msgspec.structs.replace(
-        problem, message=_INDEX.sub(shifted, problem.message), param=_INDEX.sub(shifted, problem.param)
-    )
 
 
 def _call_id(item: object, kind: str) -> str | None:

@@ -262,6 +262,7 @@ def _websocket() -> str:
 
 - **In:** `{{"type": "response.create", …}}` with the parameters of a request, but without `stream`, `stream_options`
   and `background`. `previous_response_id` continues the last response of this connection: send only the new items.
+  In its errors and warnings, `input[i]` is an item of the frame, `history[i]` one that the connection remembers.
   `generate: false` stores the input for the next turn and asks no model.
 - **Several turns at once:** turns run one after the other, except those with different values of `stream_id`. Such a
   value is 1 to 256 letters, digits, `_`, `-` and `.`, and each event and error of the turn repeats it. The last

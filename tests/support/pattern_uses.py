@@ -119,7 +119,7 @@ HOW: Final[dict[str, str]] = {
     "transports/hosts.py _HEADER_NAMES": WHOLE,
     "transports/hosts.py _HOST": WHOLE,
     "transports/middleware.py _CLIENT_ID": WHOLE,
-    "turns/conversation_memory.py _INDEX": ANYWHERE,
+    "turns/frame_positions.py _INDEX": ANYWHERE,
     "turns/log.py _TRACEPARENT": WHOLE,
     "emitter/whole_calls.py _IN_STRING": ANYWHERE,
     "emitter/whole_calls.py _OUTSIDE_STRING": ANYWHERE,

@@ -155,3 +155,29 @@ async def test_a_relayed_answer_that_breaks_off_is_forgotten() -> None:
             [*_, last] = await client.ask(input="And?", previous_response_id=first)
             assert last["type"] == "response.failed"
             assert await client.refusal(input="x", previous_response_id=first) == NOT_FOUND
+
+
+async def test_warnings_name_items_of_the_frame_and_of_the_history(websocket_server: WebsocketServer) -> None:
+    old = {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]}
+    async with opened(websocket_server.url) as client:
+        warned = []
+        known = None
+        for given in (
+            [{"role": "user", "content": "a"}],
+            [{"role": "user", "content": "b"}, old, {"role": "user", "content": "c"}],
+            "d",
+        ):
+            events = await client.ask(input=given, previous_response_id=known)
+            known = events[-1]["response"]["id"]
+            warned.append(events[0].get("x_am_warnings", []))
+    left_out = "was left out: no message and no call follows this reasoning."
+    assert warned == [[], [f"input[1] {left_out}"], [f"history[3] {left_out}"]]
+
+
+async def test_an_output_without_a_call_is_named_as_it_stands_in_the_frame(websocket_server: WebsocketServer) -> None:
+    async with opened(websocket_server.url) as client:
+        first = await client.id_of(input="Hello")
+        output = {"type": "function_call_output", "call_id": "call_x", "output": "y"}
+        frame = [{"role": "user", "content": text} for text in ("a", "b", "c")]
+        refused = await client.refusal(input=[*frame, output], previous_response_id=first)
+    assert refused == (400, "invalid_value", "input[3].call_id")

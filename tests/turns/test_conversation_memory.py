@@ -11,10 +11,10 @@ from app.prompt_cache.fingerprint import fingerprint
 from app.prompt_cache.prefix import Prefix
 from app.protocol.events import Ending, LastEvent, RelayedLast, ResponseCompleted
 from app.protocol.output_items import FunctionCall, Message, OutputText
-from app.protocol.problems import Problem, ProblemError
+from app.protocol.problems import ProblemError
 from app.protocol.response import Response
 from app.settings import Key
-from app.turns.conversation_memory import ConversationMemory, continued_input, conversation_of, with_frame_positions
+from app.turns.conversation_memory import ConversationMemory, continued_input, conversation_of
 from app.turns.prompt_comparison import KnownPrompt
 from app.turns.quota import Quota, Share
 
@@ -159,13 +159,6 @@ def test_an_output_needs_its_call(new: list[Any], param: str | None) -> None:
     with pytest.raises(ProblemError) as refusal:
         continued_input([CALL], new)
     assert (refusal.value.problem.code, refusal.value.problem.param) == ("invalid_value", param)
-
-
-def test_paths_are_told_as_they_stand_in_the_frame() -> None:
-    problem = Problem(code="invalid_value", message="'input[12].content[3]' is bad, as input[2] is.", param="input[12]")
-    shifted = Problem(code="invalid_value", message="'input[2].content[3]' is bad, as input[2] is.", param="input[2]")
-    assert with_frame_positions(problem, 10) == shifted
-    assert with_frame_positions(problem, 0) == problem
 
 
 def test_what_is_remembered_and_what_continues_it_hold_no_more_json_values_than_a_body() -> None:
