@@ -19,6 +19,7 @@ The map
     json_text.py        JSON as bytes and back, and the number of values in it
     key_search.py       finds what looks like a key in a text
     off_loop.py         runs long work in threads
+    open_files.py       how many files this process may open, and how many of them may be connections
     own_thread.py       runs blocking calls, such as looking up names, in threads of their own
     loop_delay.py       measures how late the timers of this process are
     recordings/         folders with what a turn was asked and answered: their format, written and read

@@ -33,6 +33,7 @@ from .transports.hosts import HostGuard
 from .transports.http import Http
 from .transports.http_turns import DirectEndpoints
 from .transports.middleware import RequestId, on_framework_error, on_problem, on_unknown_websocket
+from .transports.open_connections import OpenConnections
 from .transports.receiving import Bodies
 from .transports.websocket import PATHS, WebSockets
 from .turns.service import TurnService
@@ -230,7 +231,7 @@ def tracing_of(settings: Settings) -> "Tracing | None":
     return Tracing(settings.server.traces, VERSION, provider_names(settings))
 
 
-def build_http_guard(server: Server) -> type[asyncio.Protocol] | Literal["auto"]:
+def build_http_guard(server: Server, connections: OpenConnections) -> type[asyncio.Protocol] | Literal["auto"]:
     """The HTTP protocol for uvicorn: with limits of size and time, and errors in OpenAI's form."""
     try:
         from .transports.http_guard import HttpGuard  # noqa: PLC0415 — its parser is not available for every system
@@ -242,6 +243,7 @@ def build_http_guard(server: Server) -> type[asyncio.Protocol] | Literal["auto"]
         header_timeout=server.header_timeout,
         send_timeout=server.send_timeout,
         new_id=_id_maker(),
+        connections=connections,
     )
     return cast("type[asyncio.Protocol]", made)  # uvicorn only calls it
 

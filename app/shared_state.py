@@ -1,17 +1,24 @@
 """The state that outlives a reload of the settings: counts, quotas, metrics, the last turns, and the seal key."""
 
+import logging
 import os
 from collections.abc import Callable, Mapping
+from ipaddress import ip_network
 from typing import Final, NamedTuple
 
 from .observers.metrics import Metrics, Served
 from .observers.recorder import Recorder
+from .open_files import most_clients, open_files, wanted
 from .settings import Server, Settings
+from .transports.connection_limits import ConnectionLimits
+from .transports.open_connections import OpenConnections
 from .transports.websocket import Quotas
 from .turns.limits import Limits
 from .turns.quota import Quota
 from .turns.upstream_log import UpstreamLog
 from .version import VERSION
+
+log = logging.getLogger("am_proxy")
 
 WAITING: Final = 4
 """The bytes of requests that may wait for their upstreams, as a multiple of those that may be read at once."""
@@ -26,6 +33,8 @@ class SharedState(NamedTuple):
     waiting: Quota
     """Bytes of requests whose upstreams have not answered."""
     websockets: Quotas
+    connections: OpenConnections
+    """Sockets of clients, of any kind."""
     metrics: Metrics | None
     recorder: Recorder | None
     seal_key: str
@@ -42,6 +51,7 @@ class SharedState(NamedTuple):
         self.websockets.connections.follow(server.max_websockets, server.max_caller_websockets)
         for quota in (self.websockets.arriving, self.websockets.remembered):
             quota.follow(server.websocket_total_bytes, server.websocket_caller_bytes)
+        self.connections.follow(connection_limits(server))
         self.upstream_log.follow(settings.upstreams)
         if self.recorder is not None:
             self.recorder.follow(server.watch_bytes, keyed=bool(settings.keys))
@@ -52,6 +62,7 @@ class SharedState(NamedTuple):
 def new_state(settings: Settings) -> SharedState:
     """The state of a server that starts."""
     server = settings.server
+    connections = OpenConnections(connection_limits(server), note=_note)
     return SharedState(
         limits=Limits(server.max_turns),
         arriving=Quota(*_body_bytes(server)),
@@ -61,7 +72,8 @@ def new_state(settings: Settings) -> SharedState:
             arriving=Quota(server.websocket_total_bytes, server.websocket_caller_bytes),
             remembered=Quota(server.websocket_total_bytes, server.websocket_caller_bytes),
         ),
-        metrics=_metrics(settings),
+        connections=connections,
+        metrics=_metrics(settings, connections),
         recorder=_recorder(settings),
         seal_key=os.urandom(32).hex(),
         upstream_log=UpstreamLog(),
@@ -72,10 +84,30 @@ def next_state(settings: Settings, before: SharedState) -> SharedState:
     """The state under other settings. Only what is switched on or off is created again; nothing in `before` changes."""
     metrics, recorder = before.metrics, before.recorder
     if metrics is None or settings.server.metrics == "off":
-        metrics = _metrics(settings)
+        metrics = _metrics(settings, before.connections)
     if recorder is None or recorder.keep != settings.watched:
         recorder = _recorder(settings)
     return before._replace(metrics=metrics, recorder=recorder)
+
+
+def wanted_connections(server: Server) -> int:
+    """The most connections of clients that the settings ask for."""
+    return server.max_connections or 2 * (server.max_turns + server.max_websockets)
+
+
+def connection_limits(server: Server) -> ConnectionLimits:
+    """The limits of connections. The limit on open files, which is raised if the system allows it, may lower them."""
+    most = wanted_connections(server)
+    possible = most_clients(open_files(wanted(most, server.max_turns)), server.max_turns)
+    return ConnectionLimits(
+        most if possible is None else min(most, possible),
+        server.max_address_connections or None,
+        [ip_network(network) for network in server.proxies],
+    )
+
+
+def _note(fields: dict[str, int]) -> None:
+    log.warning("too many connections", extra={"fields": fields})
 
 
 def takes_guests(settings: Settings) -> bool:
@@ -94,8 +126,10 @@ def _recorder(settings: Settings) -> Recorder | None:
     return Recorder(settings.watched, settings.server.watch_bytes, keyed=bool(settings.keys))
 
 
-def _metrics(settings: Settings) -> Metrics | None:
-    return None if settings.server.metrics == "off" else Metrics(_served(settings), VERSION)
+def _metrics(settings: Settings, connections: OpenConnections) -> Metrics | None:
+    if settings.server.metrics == "off":
+        return None
+    return Metrics(_served(settings), VERSION, connections=lambda: connections.counts)
 
 
 def _served(settings: Settings) -> Served:

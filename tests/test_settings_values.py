@@ -33,6 +33,7 @@ SAID = re.compile(
             r"must be an address that starts with http:// or https://(?: \(did you mean .*\?\))?",
             r'must be an origin such as "https://example.com", without a path, or "\*"',
             r'must be a host name or address without a port, or "\*"',
+            r"must be an address or a network, such as 10\.0\.0\.0/8",
             r"must be the SHA-256 of the key: 64 hexadecimal digits",
             r"must not be empty",
             r"must not hold spaces, line breaks or anything but printable ASCII",

@@ -10,13 +10,17 @@ import sys
 import time
 from collections.abc import Callable
 from types import FrameType
+from typing import cast
 
 import uvicorn
 
 from ..application import Application, CurrentApplication
 from ..main import CannotStartError, build_app, build_http_guard
 from ..observers.body_log import WARNING
+from ..open_files import open_files
 from ..settings import Settings
+from ..shared_state import connection_limits, wanted_connections
+from ..transports.acceptor import Acceptor
 from ..transports.websocket_guard import WebSocketGuard, socket_options
 from .banner import banner, shows_listed, stopping
 from .given_upstream import settled
@@ -63,6 +67,8 @@ def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int
         except CannotStartError as error:
             print(f"am-proxy: {error}", file=sys.stderr)
             return 1
+        if possible := fewer_connections(settings):
+            log.warning(possible)
         ReloadingServer(application, settings, listener, read).run(sockets=[listener])
     if settings.server.log_format != "json" and sys.stderr.isatty():
         print("\rstopped", file=sys.stderr)  # over the ^C that the terminal shows
@@ -109,7 +115,7 @@ class ReloadingServer(uvicorn.Server):
         super().__init__(
             uvicorn.Config(
                 self._current,
-                http=build_http_guard(settings.server),
+                http=build_http_guard(settings.server, application.shared.connections),
                 h11_max_incomplete_event_size=settings.server.max_header_bytes,  # where there is no httptools
                 log_config=None,
                 log_level="error",
@@ -130,12 +136,17 @@ class ReloadingServer(uvicorn.Server):
         """The settings read last; the server itself keeps those it was started with."""
         self._reloading: asyncio.Future[None] | None = None
         self._limits = application.shared.limits
+        self._acceptors: list[Acceptor] = []
         self._leaves_at: float | None = None
         self._port: int = listener.getsockname()[1]
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start, then print the banner, or say that it is ready."""
-        await super().startup(sockets)
+        if sys.platform == "win32":
+            await super().startup(sockets)
+        else:
+            await super().startup([])
+            self._connect(sockets or [])
         if self._read is not None and hasattr(signal, "SIGHUP"):
             asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, self._reload)
         # the garbage collector skips what is loaded by now; scanning it took a sixth of the time of a large request
@@ -147,6 +158,19 @@ class ReloadingServer(uvicorn.Server):
             listed = await self._current.application.listed() if shows_listed(self._settings) else []
             colour, columns = colour_wanted(sys.stdout), columns_of(sys.stdout)
             print(banner(self._settings, self._port, listed, colour=colour, columns=columns), flush=True)
+
+    def _connect(self, listeners: list[socket.socket]) -> None:
+        connections = self._current.application.shared.connections
+        loop = asyncio.get_running_loop()
+
+        def make_protocol() -> asyncio.Protocol:
+            protocol: asyncio.Protocol = self.config.http_protocol_class(  # type: ignore[call-arg]
+                config=self.config, server_state=self.server_state, app_state=self.lifespan.state, _loop=loop
+            )
+            return protocol
+
+        self._acceptors = [Acceptor(each, make_protocol, connections, backlog=_BACKLOG) for each in listeners]
+        self.servers = cast("list[asyncio.Server]", self._acceptors)
 
     def stop_now(self) -> None:
         """Stop at once, without waiting for turns. For other threads."""
@@ -202,10 +226,10 @@ class ReloadingServer(uvicorn.Server):
 
     async def _stop_listening(self) -> None:
         """Accept the connections that exist by now, and no others: those in the system's queue would be reset."""
-        for _ in range(4):  # rounds of the loop: one accepts, the next ones make connections of what was accepted
-            await asyncio.sleep(0)
         for server in self.servers:
             server.close()
+        for acceptor in self._acceptors:
+            await acceptor.wait_closed()
         await asyncio.sleep(0)
 
     async def _insist(self) -> None:
@@ -240,6 +264,17 @@ class ReloadingServer(uvicorn.Server):
         delay = 0 if sig == signal.SIGINT else self._settings.server.drain_delay
         self._leaves_at = time.monotonic() + delay
         self.should_exit = not delay
+
+
+def fewer_connections(settings: Settings) -> str:
+    """What to say if the limit on open files permits fewer connections than the settings; empty if it does not."""
+    most, files = connection_limits(settings.server).most, open_files()
+    if most >= wanted_connections(settings.server):
+        return ""
+    return (
+        f"this process may open {files} files, so at most {most} clients can be connected; raise the limit for more "
+        "(ulimit -n, LimitNOFILE of systemd)"
+    )
 
 
 def listen_advice(error: OSError) -> str:

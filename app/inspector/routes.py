@@ -23,7 +23,7 @@ from ..observers.watchers import Note
 from ..off_loop import off_loop
 from ..protocol.problems import ProblemError, refuse
 from ..settings import Key, Server
-from ..transports.auth import Auth, is_forwarded
+from ..transports.auth import Auth, is_forwarded, vouch
 from ..turns.quota import Quota
 from ..turns.service import TurnService
 from ..version import VERSION
@@ -131,6 +131,7 @@ class Inspector:
         async with self.service.look_only() as turn:
             try:
                 turn.admit(caller)
+                vouch(request.scope)
             finally:  # a refusal has these headers too
                 request.state.headers = self.service.limits.headers(caller)
             async with self.read_body(headers, request.receive, caller) as body:
@@ -182,6 +183,7 @@ class Inspector:
     def _watched(self, request: Request) -> tuple[Recorder, Key]:
         """The kept turns, and the caller who may see its own ones."""
         caller = self.auth.key_holder(request.headers, "Turns are shown")
+        vouch(request.scope)
         if self.recorder is None:
             raise refuse("not_found", "This server keeps no requests to show. Start it with `--watch 1000`.")
         if self.server.watch is None and not caller.owner and is_forwarded(request.headers):

@@ -28,6 +28,7 @@ from ..protocol.problems import ERROR_SHAPES, Problem
 from ..protocol.request.create_response import CreateResponse
 from ..settings import Key
 from ..transports.auth import Auth
+from .connection_metrics import ConnectionCollector, ConnectionFigures
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the page
 
@@ -59,7 +60,13 @@ class Served(NamedTuple):
 class Metrics:
     """The observer that counts turns. `circuits` returns for each upstream whether its breaker is open."""
 
-    def __init__(self, served: Served, version: str, circuits: Callable[[], Mapping[str, bool]] = dict) -> None:
+    def __init__(
+        self,
+        served: Served,
+        version: str,
+        circuits: Callable[[], Mapping[str, bool]] = dict,
+        connections: Callable[[], ConnectionFigures] | None = None,
+    ) -> None:
         self._served = served
         self._answered: set[str] = set()
         """Names behind the wildcard that have answered, up to `MOST_NAMES`."""
@@ -133,6 +140,8 @@ class Metrics:
         )
         self._circuits = circuits
         registry.register(_Circuits(lambda: self._circuits()))  # noqa: PLW0108 — `follow` replaces them
+        if connections is not None:
+            registry.register(ConnectionCollector(connections))
         ProcessCollector(registry=registry)
 
     def follow(self, served: Served, circuits: Callable[[], Mapping[str, bool]]) -> None:

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from ..options import ServerOptions, Table
 from .secret import Secret
-from .values import Collector, Digest, Hosts, KeyName, Name, Origins, SealKey, Seconds, is_loopback
+from .values import Collector, Digest, Hosts, KeyName, Name, Networks, Origins, SealKey, Seconds, is_loopback
 
 
 class _ServerLimits(Table):
@@ -63,6 +63,15 @@ class _ServerLimits(Table):
     number again may be arriving or waiting. Without keys, only `websocket_total_bytes` applies."""
     websocket_total_bytes: int = Field(default=256 * 1024 * 1024, ge=0)
     """The same for all callers together. If there are keys, callers without one get at most half of it."""
+    max_connections: int = Field(default=0, ge=0)
+    """Largest number of open connections, websockets included; 0: twice as many as turns and websockets (`max_turns`,
+    `max_websockets`). The limit on open files may lower it. If there is no room for one more, one of a client that has
+    not shown a key is closed, or the one that has been idle longest. If all are busy, the new one gets a 503."""
+    max_address_connections: int = Field(default=0, ge=0)
+    """The same for one address (IPv4, or a /64 of IPv6); 0: half of all for a public address, and no limit for a
+    private one, which may be that of a proxy."""
+    proxies: Networks = ()
+    """Addresses or networks of proxies in front of this server, for which there is no such limit."""
     max_websockets: int = Field(default=1000, ge=1)
     """Largest number of open connections; one more is a 503. If there are keys, callers without one get at most half of
     them."""

@@ -1,7 +1,7 @@
 """Types that check single values: names, addresses, numbers of seconds."""
 
 import re
-from ipaddress import ip_address
+from ipaddress import ip_address, ip_network
 from typing import Annotated, Final
 from urllib.parse import urlsplit
 
@@ -87,6 +87,15 @@ def _host(text: str) -> str:
     return text.strip("[]").lower()
 
 
+def _network(text: str) -> str:
+    """An address, or a network such as 10.0.0.0/8."""
+    try:
+        return str(ip_network(text, strict=False))
+    except ValueError:
+        message = "must be an address or a network, such as 10.0.0.0/8"
+        raise ValueError(message) from None
+
+
 def _split(value: object) -> object:
     """A list, or a text with commas, as in an environment variable."""
     return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
@@ -103,6 +112,7 @@ Name = Annotated[str, Field(max_length=256), AfterValidator(_name)]
 KeyName = Annotated[Name, AfterValidator(_key_name)]
 Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_split)]
 Hosts = Annotated[tuple[Annotated[str, AfterValidator(_host)], ...], BeforeValidator(_split)]
+Networks = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], BeforeValidator(_split)]
 Address = Annotated[str, AfterValidator(address)]
 Collector = Annotated[str, AfterValidator(_collector)]
 Digest = Annotated[str, AfterValidator(_digest)]

@@ -7,9 +7,11 @@ from hmac import compare_digest
 from typing import Final
 
 from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from ..protocol.problems import UNKNOWN_KEY, refuse
 from ..settings import Key, Secret, Server
+from .open_connections import ConnectionPlace
 
 ANYONE: Final = Key(name="anyone", digest=b"")
 """The caller if no keys are configured."""
@@ -18,6 +20,9 @@ _OPERATOR: Final = replace(ANYONE, sees_causes=True)
 GUEST: Final = Key(name="guest", digest=b"", is_guest=True)
 """A caller whose key is not configured here, if some upstream is sent the keys of callers."""
 
+PLACE: Final = "place"
+"""The name in a request's state of the connection's place among all connections (`open_connections.py`)."""
+
 _FORWARDED: Final = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
 """Headers of a request that a proxy has passed on, perhaps from another machine."""
 
@@ -25,6 +30,15 @@ _FORWARDED: Final = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", 
 def is_forwarded(headers: Headers) -> bool:
     """Whether a proxy says that it has passed on the request."""
     return any(name in headers for name in _FORWARDED)
+
+
+def vouch(scope: Scope, caller: Key | None = None) -> None:
+    """Protects the connection of a caller with a key of this server, or of any caller that runs a turn."""
+    if caller is not None and caller.is_guest:
+        return
+    place: ConnectionPlace | None = scope["state"].get(PLACE)
+    if place is not None:
+        place.vouch()
 
 
 class Auth:

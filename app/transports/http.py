@@ -19,7 +19,7 @@ from ..protocol.problems import ProblemError, refuse
 from ..searching.searcher import Searcher
 from ..settings import Key, Server
 from ..turns.service import TurnService
-from .auth import Auth
+from .auth import Auth, vouch
 from .http_turns import CountEndpoint, CreateEndpoint, SummaryEndpoint
 from .middleware import UPGRADE, UPGRADE_REQUIRED, error_response
 from .openapi import SEARCH_PATH, SUMMARY_PATH, document
@@ -94,6 +94,7 @@ class Http:
     def _caller(self, request: Request) -> Key:
         """The caller. Sets the headers that say how much of its limits is left."""
         caller = self._auth.caller(request.headers)
+        vouch(request.scope, caller)
         request.state.headers = self._limits.headers(caller)
         return caller
 

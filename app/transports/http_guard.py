@@ -12,7 +12,9 @@ the time of whatever the client must send next:
     the rest of a body       LINGER             closed; it was refused, and the client had time to read the answer
     anything else            —                  bodies have a clock of their own
 
-When the server stops, a connection without a request, or with a part of one, is read for `LATE` seconds more.
+A connection for which there is no room is answered at once, and what the client sends is discarded
+(`open_connections.py`). When the server stops, a connection without a request, or with a part of one, is read for
+`LATE` seconds more.
 
 An answer that the client does not read waits, and its upstream with it. After `send_timeout` without any progress the
 connection is aborted rather than closed: closing would wait until all is read. Nothing is written into an answer that
@@ -28,18 +30,19 @@ far: uvicorn would answer anything else in plain text, or wait for more without 
 
 import asyncio
 import logging
-from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Final
 
-import msgspec
 from uvicorn.config import Config
-from uvicorn.protocols.http.flow_control import FlowControl
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 from uvicorn.server import ServerState
 
 from ..protocol.ids import NewId
 from ..protocol.problems import Problem
-from .websocket_guard import is_offer
+from .auth import PLACE
+from .http_refusals import BAD, NO_OFFER, fault_of, no_room, raw_refusal, too_long, too_slow
+from .open_connections import ConnectionPlace, OpenConnections
+from .reading_control import ReadingControl
+from .websocket_guard import WebSocketGuard, is_offer
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application
@@ -54,31 +57,12 @@ LINGER: Final = 10
 """Seconds for which the rest of a refused body is read and discarded. Closed at once, the client would often see a
 broken connection instead of the reason."""
 LATE: Final = 1
-"""Seconds in which a request must arrive that is on its way when the server stops."""
-
-_BAD: Final = Problem(code="invalid_http", message="This is not a request in HTTP/1.1.")
-_NO_OFFER: Final = Problem(code="invalid_http", message="This is not an offer of a websocket, version 13.")
-_ENCODED: Final = Problem(
-    code="invalid_http", message="The only Transfer-Encoding that this server decodes is `chunked`, in HTTP/1.1."
-)
-_NO_HOST: Final = Problem(code="invalid_http", message="A request needs one Host header, and no more than one.")
+"""Seconds in which a request must arrive that is on its way when the server stops, and in which a client must read why
+its connection was refused."""
 
 
 class _RefusedError(Exception):
     """Ends the parsing of a head; `HttpGuard._refusal` is the reason."""
-
-
-class _ReadingControl(FlowControl):
-    """Pauses and resumes the reading of a connection. It is not resumed while requests are queued."""
-
-    def __init__(self, transport: asyncio.Transport, queued: Collection[object]) -> None:
-        super().__init__(transport)
-        self._queued = queued
-
-    def resume_reading(self) -> None:
-        """Continue to read, if nothing is queued."""
-        if not self._queued:
-            super().resume_reading()
 
 
 class HttpGuard(HttpToolsProtocol):
@@ -94,6 +78,8 @@ class HttpGuard(HttpToolsProtocol):
         "_is_last",
         "_max_header_bytes",
         "_new_id",
+        "_open_connections",
+        "_place",
         "_refusal",
         "_running",
         "_send_clock",
@@ -111,12 +97,16 @@ class HttpGuard(HttpToolsProtocol):
         header_timeout: float,
         send_timeout: float,
         new_id: NewId,
+        connections: OpenConnections,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self._max_header_bytes = max_header_bytes
         self._header_timeout = header_timeout
         self._send_timeout = send_timeout
         self._new_id = new_id
+        self._open_connections = connections
+        self._place: ConnectionPlace | None = None
+        """None where the connection was refused, or has become a websocket."""
         self._send_clock: asyncio.TimerHandle | None = None
         self._head_bytes = 0
         """Bytes of the head that is arriving; 0 while a body is."""
@@ -128,17 +118,34 @@ class HttpGuard(HttpToolsProtocol):
         """Whether the connection is closed after the next answer."""
         self._running: RequestResponseCycle | None = None
         """The request that is being answered; `cycle` is the latest one, which may be queued."""
-        self._refusal = _BAD
+        self._refusal = BAD
         self._clock: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn's own does
         """A client has connected; it may send nothing for a while."""
         super().connection_made(transport)
-        self.flow = _ReadingControl(transport, self.pipeline)
-        self._start_clock(IDLE)
+        self.flow = ReadingControl(transport, self.pipeline)
+        place = self._open_connections.enter(self.client[0] if self.client else "", transport)
+        if isinstance(place, str):
+            self._turn_away(place)
+        else:
+            self._place = place
+            self._start_clock(IDLE)
+
+    def _turn_away(self, message: str) -> None:
+        """There is no room. What the client sends is not parsed, but read: otherwise it may not get the answer."""
+        self._is_full = True
+        self.transport.write(raw_refusal(no_room(message), self._new_id("req")))
+        self.transport.write_eof()
+        self._start_clock(LATE)
+        self._open_connections.linger(self, self.transport.abort)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has disconnected."""
+        if self._place is not None:
+            self._place.leave()
+        else:
+            self._open_connections.lingers_no_more(self)
         self._stop_clock()
         self._stop_send_clock()
         self.pipeline.clear()
@@ -157,6 +164,8 @@ class HttpGuard(HttpToolsProtocol):
         """The client reads again."""
         self._stop_send_clock()
         super().resume_writing()
+        if self._place is not None:
+            self._place.sent()
 
     def data_received(self, data: bytes) -> None:
         """Parses received bytes. A head that is too long is refused before its end."""
@@ -167,7 +176,7 @@ class HttpGuard(HttpToolsProtocol):
         if self._in_head and self._head_bytes and self._clock is None:
             self._start_clock(self._header_timeout)  # a line end before a request stops uvicorn's clock
         if self._head_bytes > self._max_header_bytes and self._in_head and not self.transport.is_closing():
-            self._refuse(self._too_long())
+            self._refuse(too_long(self._max_header_bytes))
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
@@ -175,6 +184,7 @@ class HttpGuard(HttpToolsProtocol):
             self._is_full = True
             raise _RefusedError
         super().on_message_begin()
+        self.scope["state"][PLACE] = self._place
         self._head_bytes = max(self._head_bytes, 1)
         self._start_clock(self._header_timeout)
 
@@ -187,17 +197,12 @@ class HttpGuard(HttpToolsProtocol):
         """The head is complete."""
         self._in_head, self._in_body = False, True
         self._stop_clock()
-        size = len(self.url) + sum(len(name) + len(value) + 4 for name, value in self.headers)
-        if size > self._max_header_bytes:
-            self._stop_parsing(self._too_long())
-        hosts, version = sum(name == b"host" for name, _ in self.headers), self.parser.get_http_version()
-        if hosts > 1 or (not hosts and version == "1.1"):
-            self._stop_parsing(_NO_HOST)
-        if version not in {"1.0", "1.1"}:
-            self._stop_parsing(_BAD)
-        encodings = [value.lower() for name, value in self.headers if name == b"transfer-encoding"]
-        if encodings and (encodings != [b"chunked"] or version != "1.1"):
-            self._stop_parsing(_ENCODED)  # the parser reads chunks whatever precedes that word
+        if self._place is not None:
+            self._place.work()
+        fault = fault_of(self.url, self.headers, self.parser.get_http_version(), self._max_header_bytes)
+        if fault is not None:
+            self._refusal = fault
+            raise _RefusedError
         super().on_headers_complete()
         other_protocol = self.parser.should_upgrade() and not self._should_upgrade()
         if other_protocol or self._is_last:
@@ -211,6 +216,8 @@ class HttpGuard(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         """The answer is complete, though perhaps not yet the request."""
+        if self._place is not None and not self.pipeline:
+            self._place.rest()
         super().on_response_complete()
         if self._in_body and not self.transport.is_closing():
             self._start_clock(LINGER)
@@ -228,9 +235,12 @@ class HttpGuard(HttpToolsProtocol):
         head = [f"{self.scope['method']} ".encode(), self.url, b" HTTP/1.1\r\n"]
         head += [piece for name, value in self.headers for piece in (name, b": ", value, b"\r\n")]
         if self._answering is not None or not is_offer(b"".join([*head, b"\r\n"])):
-            self._refuse(_NO_OFFER)
+            self._refuse(NO_OFFER)
         else:
             super().handle_websocket_upgrade()
+            protocol = self.transport.get_protocol()
+            if isinstance(protocol, WebSocketGuard):
+                protocol.place, self._place = self._place, None
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 — uvicorn's signature; its message is plain text
         """Refuses what uvicorn's own code cannot parse, and requests beyond a full queue."""
@@ -248,27 +258,13 @@ class HttpGuard(HttpToolsProtocol):
         latest: RequestResponseCycle | None = self.cycle  # despite uvicorn's annotation, None before the first request
         return None if latest is None or latest.response_complete else latest
 
-    def _too_long(self) -> Problem:
-        message = f"The headers are longer than the {self._max_header_bytes} bytes this server reads."
-        return Problem(code="headers_too_large", message=message)
-
-    def _stop_parsing(self, problem: Problem) -> None:
-        self._refusal = problem
-        raise _RefusedError
-
     def _refuse(self, problem: Problem) -> None:
         """Answer and close. Where an answer has begun, or an earlier one is due first, only close."""
         self._stop_clock()
         cycle = self._answering
         if cycle is None or (self._in_body and not cycle.response_started and not self.pipeline):
             request_id = self._new_id("req")
-            body = msgspec.json.encode(problem.body())
-            self.transport.write(
-                STATUS_LINE[problem.shape.status]
-                + b"content-type: application/json\r\nconnection: close\r\nopenai-processing-ms: 0\r\n"
-                + b"x-request-id: %s\r\ncontent-length: %d\r\n\r\n" % (request_id.encode(), len(body))
-                + body
-            )
+            self.transport.write(raw_refusal(problem, request_id))
             fields = {"request_id": request_id, "status": problem.shape.status, "error": problem.code}
             log.info("request refused", extra={"fields": fields})
         self.transport.close()
@@ -296,5 +292,4 @@ class HttpGuard(HttpToolsProtocol):
         elif self._in_body or not self._head_bytes:
             self.transport.close()
         else:
-            message = f"The headers took longer than {self._header_timeout:g} seconds."
-            self._refuse(Problem(code="request_timeout", message=message))
+            self._refuse(too_slow(self._header_timeout))

@@ -35,7 +35,7 @@ from ..turns.log import told_by
 from ..turns.service import BegunTurn, TurnService
 from ..turns.warning_output import in_header, not_told
 from . import sse
-from .auth import Auth
+from .auth import Auth, vouch
 from .middleware import error_response
 from .receiving import Bodies, UntilDisconnect
 
@@ -95,8 +95,10 @@ class TurnEndpoint(ABC):
         """
         headers = Headers(scope=scope)
         caller = self.auth.caller(headers)
+        vouch(scope, caller)
         try:
             turn.admit(caller)
+            vouch(scope)
         finally:  # a refusal has these headers too
             scope["state"]["headers"] = self.service.limits.headers(caller)
         async with self.bodies.read(headers, receive, caller) as body, UntilDisconnect(receive):

@@ -15,6 +15,7 @@ from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
 from ..settings import Server
+from .open_connections import ConnectionPlace
 
 log = logging.getLogger("am_proxy")
 
@@ -67,6 +68,8 @@ class FrameBudget:
 class WebSocketGuard(WebSocketsSansIOProtocol):
     """Sends the application a message when the server stops, instead of closing, and enforces limits on frames."""
 
+    place: ConnectionPlace | None = None
+    """Its place among the connections of this process."""
     _drop: asyncio.TimerHandle | None = None
     _arrived = 0
     """Bytes since the last complete message."""
@@ -220,6 +223,8 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
         if self.handshake_complete and self.close_sent and not self._ended_by_app:
             raise ClientDisconnected
         self._ended_by_app = message["type"] == "websocket.close"
+        if message["type"] == "websocket.accept" and self.place is not None:
+            self.place.vouch()
         await super().send(message)
         if self.initial_response is not None and self.close_sent:
             self.handshake_complete = True  # uvicorn would report a refusal as a fault of the application
@@ -234,6 +239,8 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has disconnected."""
+        if self.place is not None:
+            self.place.leave()
         self._release()
         self._unparsed.clear()
         if self._next is not None:

@@ -10,6 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from app.observers.metrics import MOST_NAMES, Metrics, Served
 from app.parsing.request_body import parse_request
 from app.settings import Key, Model, Server, Settings, Upstream
+from app.transports.open_connections import ConnectionCounts
 from tests.support.metrics import samples
 from tests.support.running import ROOT
 from tests.support.serving import serving
@@ -93,7 +94,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
 
 
 def metrics(**circuits: bool) -> Metrics:
-    return Metrics(Served(frozenset({"small", "*"}), {"local": "chat"}), "1.2.3", lambda: circuits)
+    return Metrics(Served(frozenset({"small", "*"}), {"local": "chat"}), "1.2.3", lambda: circuits, ConnectionCounts)
 
 
 @pytest.mark.parametrize("name", CASES)

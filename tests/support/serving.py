@@ -54,7 +54,7 @@ def serving(settings: Settings | None = None) -> Iterator[str]:
     application = build_app(settings)
     config = uvicorn.Config(
         application.app,
-        http=build_http_guard(settings.server),
+        http=build_http_guard(settings.server, application.shared.connections),
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=2,
