@@ -81,13 +81,13 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     new_id = _id_maker()
     shared = new_state(settings) if before is None else next_state(settings, before)
     keep = Keep(settings.server.upstream_idle_connections, settings.server.upstream_idle)
-    folder_recorder = folder_recorder_of(settings)
+    sealers = sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes)
+    folder_recorder = folder_recorder_of(settings, sealers)
     clients = None if folder_recorder is None else tapped_clients()
     upstreams = {name: upstream_of(upstream, keep, clients) for name, upstream in settings.upstreams.items()}
     fetcher, search_client = fetcher_of(settings), search_client_of(settings)
     grammar_checker = grammar_checker_of(settings)
     lists = lists_of(settings)
-    sealers = sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes)
     catalogue = build_catalogue(settings, upstreams, sealers, fetcher, lists)
     metrics, recorder = shared.metrics, shared.recorder
     searcher = Searcher(
@@ -207,7 +207,7 @@ def grammar_checker_of(settings: Settings) -> GrammarChecker | None:
     return None
 
 
-def folder_recorder_of(settings: Settings) -> FolderRecorder | None:
+def folder_recorder_of(settings: Settings, sealers: EnvelopeSealer | None) -> FolderRecorder | None:
     """The observer that records turns, if that is wanted. Raises `CannotStartError` if its folder cannot be used."""
     server = settings.server
     if not server.record:
@@ -217,7 +217,7 @@ def folder_recorder_of(settings: Settings) -> FolderRecorder | None:
         writer = RecordingWriter(Path(server.record).expanduser(), server.record_bytes, several_callers=several_callers)
     except UnfitFolderError as error:
         raise CannotStartError(f"record: {error}") from None
-    return FolderRecorder(writer, partial(settings_for, settings), server.record_turn_bytes)
+    return FolderRecorder(writer, partial(settings_for, settings), server.record_turn_bytes, sealers)
 
 
 def tracing_of(settings: Settings) -> "Tracing | None":

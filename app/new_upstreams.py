@@ -1,8 +1,10 @@
 """Makes the client of each configured upstream, which may be recorded."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
 
+from .recordings.recorded_answers import RecordedAnswers
 from .settings import Upstream
 from .upstreams.demo import Demo
 from .upstreams.litellm_chat import LitellmChat
@@ -68,6 +70,22 @@ def tapped_clients() -> Clients:
     from .upstreams.tapped_chunks import TappedDemo, TappedLitellm  # noqa: PLC0415 — only where it is used
 
     return Clients(TappedDemo, TappedLitellm, _tapped_server)
+
+
+def replayed_clients(answers: RecordedAnswers, *, keeps_pace: bool = False) -> Clients:
+    """The clients of an upstream whose answers are recorded. They can be recorded once more."""
+    from .upstreams.replayed_chunks import ReplayedDemo, ReplayedLitellm  # noqa: PLC0415 — as above
+
+    def servers() -> "Callable[..., HttpServer]":
+        from .upstreams.replayed_http import TappedReplayedServer  # noqa: PLC0415 — as above
+
+        return partial(TappedReplayedServer, answers=answers, keeps_pace=keeps_pace)
+
+    return Clients(
+        partial(ReplayedDemo, answers, keeps_pace=keeps_pace),
+        partial(ReplayedLitellm, answers=answers, keeps_pace=keeps_pace),
+        servers,
+    )
 
 
 def _http_server() -> "Callable[..., HttpServer]":

@@ -17,6 +17,7 @@ _ANOTHER_WORD: Final = {
     **dict.fromkeys(("key", "token", "tokens"), "keys"),
     **dict.fromkeys(("codex", "opencode", "agent", "agents"), "launch"),
     **dict.fromkeys(("compliance", "conformance", "judge"), "comply"),
+    **dict.fromkeys(("playback", "rerun"), "replay"),
     "completions": "completion",
 }
 """What other programs call these commands."""

@@ -39,6 +39,7 @@ _COMPLY: Final = (
     "am-proxy comply http://127.0.0.1:8080/v1",
     "am-proxy comply https://api.example.com/v1 --model m --key env:EXAMPLE_KEY",
 )
+_REPLAY: Final = ("am-proxy replay recordings",)
 _LAUNCH: Final = (
     "am-proxy launch codex --upstream http://localhost:11434/v1",
     "am-proxy launch codex --model qwen3 -- exec 'fix the tests'",
@@ -115,6 +116,14 @@ def build_parser() -> CommandParser:
             "test any Responses server: which clients break on it, and why",
             usage="comply [FLAGS] URL",
             examples=_COMPLY,
+        )
+    )
+    _add_replay(
+        command(
+            "replay",
+            "run recorded requests once more, and show where answers differ",
+            usage="replay [FLAGS] DIR",
+            examples=_REPLAY,
         )
     )
     launch = command(
@@ -197,6 +206,13 @@ def _add_comply(comply: CommandParser) -> None:
     add("--model", help="model to ask (default: the first that the server lists)")
     add("--key", help="key of the server; env:NAME or file:PATH hides it from `ps`")
     add("--websocket", action="store_true", help="ask over a websocket, too")
+    add("--json", action="store_true", help="print the result as JSON")
+
+
+def _add_replay(replay: CommandParser) -> None:
+    add = replay.add_argument
+    add("folder", metavar="DIR", help="a folder of recordings, which serve --record made, or one recording")
+    add("--timing", action="store_true", help="wait between the pieces of answers as long as it took then")
     add("--json", action="store_true", help="print the result as JSON")
 
 

@@ -8,7 +8,7 @@ import time
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -18,11 +18,13 @@ from ..json_text import json_bytes, json_value
 from ..protocol.events import Event, Relayed
 from ..protocol.problems import Problem
 from ..protocol.request.create_response import CreateResponse
+from ..protocol.seals import Sealers
+from ..recordings.readable_seals import with_readable
 from ..recordings.recording import MOST_ASKS, About, Arrival, ClientEvent, Exchange, Failure, Recording
 from ..upstreams.answer_tap import TAP
 from ..version import VERSION
 from .in_order import Backlog, InOrder
-from .recording_writer import RecordingWriter
+from .recorded_settings import opened_with
 
 AT_ONCE: Final = 4
 """As many recordings of the longest size are held in memory at the same time; of one caller, half as many."""
@@ -30,18 +32,41 @@ EACH: Final = 128
 """Bytes counted for every event and piece in addition to its text."""
 TOO_LONG: Final = "It is longer than record_turn_bytes: {} is missing."
 TOO_MUCH: Final = "Too much waited to be written: {} is missing."
-OUTCOME: Final = ("finish", "status", "error", "reason", "cause", "duration_ms", "first_token_ms", "warnings")
+OUTCOME: Final = (
+    *("finish", "status", "error", "reason", "cause", "duration_ms", "first_token_ms", "warnings"),
+    *("searches", "opened_pages", "usage"),
+)
 """The fields of the log line that are kept."""
 HEADERS: Final = frozenset({"content-type", "retry-after", "retry-after-ms"})
 
 _encode: Final = msgspec.json.Encoder().encode
 
 
+class Writer(Protocol):
+    """What writes recordings, as `RecordingWriter` does."""
+
+    def write(self, owner: str, key: str, make: Callable[[], Recording], at_end: Callable[[], None]) -> None:
+        """Writes what `make` returns, and then calls `at_end`."""
+        ...
+
+    def say_once(self, what: str, message: str, *arguments: object) -> None:
+        """Logs a warning, unless one of this kind was logged before."""
+        ...
+
+    async def close(self) -> None:
+        """Writes what still waits."""
+        ...
+
+
 class FolderRecorder:
     """The observer that records. `settings_for` returns the settings that matter for a model."""
 
     def __init__(
-        self, writer: RecordingWriter, settings_for: Callable[[str], dict[str, Any]], most_bytes_of_one: int
+        self,
+        writer: Writer,
+        settings_for: Callable[[str], dict[str, Any]],
+        most_bytes_of_one: int,
+        sealers: Sealers | None = None,
     ) -> None:
         self.writer = writer
         self.settings_for = settings_for
@@ -49,10 +74,15 @@ class FolderRecorder:
         self.held = Backlog(AT_ONCE * most_bytes_of_one, AT_ONCE * most_bytes_of_one // 2)
         """Bytes in memory."""
         self.encoding = Backlog()
+        self._sealers = sealers
 
     def began(self, fields: Mapping[str, Any]) -> "RecordedTurn":
         """One more turn."""
         return RecordedTurn(self, fields)
+
+    def request_of(self, raw: dict[str, Any], owner: str) -> bytes:
+        """The request as JSON. What this server encrypted for its owner is readable."""
+        return json_bytes(with_readable(raw, opened_with(self._sealers, owner)))
 
     async def close(self) -> None:
         """Writes what still waits."""
@@ -82,10 +112,17 @@ class RecordedTurn:
         """Milliseconds since the turn began."""
         return round((time.perf_counter() - self._start) * 1000, 2)
 
-    def requested(self, request: CreateResponse, *, for_codex: bool) -> None:
+    def requested(self, request: CreateResponse, *, for_codex: bool, sees_causes: bool) -> None:
         """The client's request. Without it, nothing is recorded."""
-        self._about = {"model": request.model, "for_codex": for_codex, "summary_only": request.summary_only}
-        self.keep(request.size, partial(json_bytes, request.raw), self._keep_request, "the request")
+        self._about = {
+            "model": request.model,
+            "for_codex": for_codex,
+            "sees_causes": sees_causes,
+            "summary_only": request.summary_only,
+            "previous_response_id": request.previous_response_id,
+        }
+        make = partial(self._recorder.request_of, request.raw, str(self._fields.get("owner", "")))
+        self.keep(request.size, make, self._keep_request, "the request")
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — the body that is posted is recorded
         """From now on this upstream is asked in this task."""

@@ -1,7 +1,8 @@
-"""Removes from a recording what must not be kept: keys, encrypted content, images and files.
+"""Removes from a recording what must not be kept: keys, images, files, and what AM Proxy encrypted for a client.
 
 What is left out is replaced by the same words each time, with a hash. So equal content stays equal, and a request can
-be compared with an earlier one. What replaces an image or a file is valid base64, so the request can be sent again.
+be compared with an earlier one. What replaces an image or a file is valid base64 and begins as it did, so the request
+can be sent again.
 
 A key may also be spelled by several events, a few characters in each. Such a key is removed too.
 """
@@ -14,11 +15,13 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from ..key_search import redacted_line, redacted_member, secret_places
+from .readable_seals import MEMBER, OWN, content_of, readable
 
 _LONG: Final = 256
 """Characters above which base64 is left out."""
-_ENCRYPTED: Final = "encrypted_content"
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=\s-]{256,}")
+_HEAD: Final = 16
+"""Characters of base64 that are kept: twelve bytes, by which the type of an image is known."""
 _DATA_URL: Final = re.compile(r"data:[^,]{0,200};base64,")
 _DATA: Final = frozenset({"b64_json", "data", "file_data", "partial_image_b64", "result"})
 _POSITIONS: Final = ("index", "output_index", "content_index", "summary_index", "item_id")
@@ -27,7 +30,7 @@ BLOT: Final = "***"
 
 
 def blotted(value: Any) -> Any:
-    """The same JSON without keys, encrypted content, images and files."""
+    """The same JSON without keys, images, files, and what AM Proxy encrypted."""
     match value:
         case dict():
             return {_name(key): _member(key, member) for key, member in value.items()}
@@ -124,8 +127,10 @@ def _name(key: str) -> str:
 
 def _member(key: str, value: Any) -> Any:
     if isinstance(value, str):
-        if key == _ENCRYPTED and value:
+        if key == MEMBER and value.startswith(OWN):
             return _left_out(value, "encrypted")
+        if key == MEMBER and (opened := content_of(value)) is not None:
+            return readable(opened[0], blotted(opened[1]))
         if key in _DATA and len(value) > _LONG and _BASE64.fullmatch(value):
             return _instead_of_base64(value)
     if (secret := redacted_member(key, value)) is not None:
@@ -140,7 +145,10 @@ def _text(text: str) -> str:
 
 
 def _instead_of_base64(text: str) -> str:
-    return b64encode(_left_out(text, "base64").encode()).decode()
+    head = text[:_HEAD]
+    if not head.replace("+", "").replace("/", "").isalnum():
+        head = ""
+    return head + b64encode(_left_out(text, "base64").encode()).decode()
 
 
 def _left_out(text: str, kind: str) -> str:

@@ -81,6 +81,10 @@ class About(msgspec.Struct, kw_only=True):
     """Whether it was a request for a summary alone, which has an endpoint of its own."""
     for_codex: bool = False
     """Whether the client was Codex, which gets some events in another form."""
+    sees_causes: bool = False
+    """Whether errors say why an upstream failed, because nobody but its operator can call the server."""
+    previous_response_id: str | None = None
+    """The response that it continues, over a websocket. The request holds all of the conversation."""
     model: str
     """The model that was requested."""
     settings: dict[str, Any] = {}

@@ -83,9 +83,9 @@ class TurnLog:
         """Sets the caller. The log names its key; the owner is for observers that show turns to their owners."""
         self._fields |= {"key": caller.name, "owner": caller.owner}
 
-    def requested(self, request: CreateResponse, *, for_codex: bool) -> None:
+    def requested(self, request: CreateResponse, *, for_codex: bool, sees_causes: bool) -> None:
         """Called when the request is understood."""
-        self._observers.requested(request, for_codex=for_codex)
+        self._observers.requested(request, for_codex=for_codex, sees_causes=sees_causes)
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
         """Called when an upstream is asked. The line names the last one, and the warnings of its ask."""

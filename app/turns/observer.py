@@ -47,8 +47,8 @@ class TurnObserver(Protocol):
 class RequestObserver(Protocol):
     """An observer of one turn that also sees requests which are refused before an upstream is asked."""
 
-    def requested(self, request: CreateResponse, *, for_codex: bool) -> None:
-        """The client's request, before it is translated."""
+    def requested(self, request: CreateResponse, *, for_codex: bool, sees_causes: bool) -> None:
+        """The client's request, before it is translated. `sees_causes`: errors say why an upstream failed."""
         ...
 
 
@@ -83,9 +83,14 @@ class Observers:
             if position not in self._failed:
                 self._guarded(position, observer, call)
 
-    def requested(self, request: CreateResponse, *, for_codex: bool) -> None:
+    def requested(self, request: CreateResponse, *, for_codex: bool, sees_causes: bool) -> None:
         """Calls the observers of requests."""
-        self.each(lambda observer: _requested(observer, request, for_codex=for_codex))
+
+        def call(observer: TurnObserver) -> None:
+            if isinstance(observer, RequestObserver):
+                observer.requested(request, for_codex=for_codex, sees_causes=sees_causes)
+
+        self.each(call)
 
     def sent(self, events: list[Event]) -> None:
         """The same as `each`, for events that are sent. It is written out, because it runs for every batch."""
@@ -113,8 +118,3 @@ class Observers:
     def _log(self, observer: Observer | TurnObserver, error: Exception) -> None:
         extra = {"request_id": self._request_id}
         log.error("an observer failed: %s", type(observer).__name__, exc_info=error, extra=extra)
-
-
-def _requested(observer: TurnObserver, request: CreateResponse, *, for_codex: bool) -> None:
-    if isinstance(observer, RequestObserver):
-        observer.requested(request, for_codex=for_codex)

@@ -150,7 +150,7 @@ class TurnService:
         turn.slot.hold(self._waiting, create.size)
         comparison = PromptComparison(create, turn.log, turn.caller.owner, kept=self._kept_prompts, memory=memory)
         for_codex = _is_codex(originator)
-        turn.log.requested(create, for_codex=for_codex)
+        turn.log.requested(create, for_codex=for_codex, sees_causes=turn.caller.sees_causes)
         create = comparison.warned(create)
         identity = self._identity()
         ways = self._catalogue.route_for(create.model, turn.caller).ways(create)

@@ -17,7 +17,7 @@ class TappedLitellm(LitellmChat):
 
     def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """As `LitellmChat.open`."""
-        return _tapped(ask, super().open(ask, key))
+        return tapped(ask, super().open(ask, key))
 
 
 class TappedDemo(Demo):
@@ -25,10 +25,11 @@ class TappedDemo(Demo):
 
     def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """As `Demo.open`."""
-        return _tapped(ask, super().open(ask, key))
+        return tapped(ask, super().open(ask, key))
 
 
-async def _tapped(ask: Json, chunks: AsyncGenerator[Json]) -> AsyncGenerator[Json]:
+async def tapped(ask: Json, chunks: AsyncGenerator[Json]) -> AsyncGenerator[Json]:
+    """The same chunks, of which the `TAP` of this task is told."""
     start = TAP.get(None)
     tap = None if start is None else start(ask)
     del ask  # it may be large, and the answer may take long

@@ -11,7 +11,7 @@ from ..recordings.recording import Failure
 from .answer_tap import TAP, AnswerTap
 from .http_server import TROUBLE, CompressedError, HttpRefusedError, HttpServer, ResponseBody
 
-_COUNTING: Final = ("/input_tokens", "/tokenize", "/count_tokens")
+COUNTING: Final = ("/input_tokens", "/tokenize", "/count_tokens")
 """How addresses end at which tokens are counted: what they answer is not recorded."""
 
 _FAILURES: Final[tuple[tuple[type[Exception], Failure], ...]] = (
@@ -33,7 +33,7 @@ class TappedServer(HttpServer):
     ) -> ResponseBody:
         """As `HttpServer.ask`."""
         start = TAP.get(None)
-        if start is None or body is None or self.url.endswith(_COUNTING):
+        if start is None or body is None or self.url.endswith(COUNTING):
             return await super().ask(body, key, headers)
         tap = start(body)
         try:

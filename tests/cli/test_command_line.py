@@ -122,7 +122,7 @@ def test_only_what_a_command_uses_is_in_its_help(capsys: pytest.CaptureFixture[s
         ),
         (
             "launch codex --json",
-            "unknown flag --json: it is a flag of comply; arguments of the agent come after --",
+            "unknown flag --json: it is a flag of comply and replay; arguments of the agent come after --",
             "launch AGENT [FLAGS] [-- ARGUMENT ...]",
         ),
         ("launch", "AGENT is missing", "launch AGENT [FLAGS] [-- ARGUMENT ...]"),

@@ -14,6 +14,7 @@ OUTSIDE = {
     "app/prompt_cache/prefix.py": "OpenAI's name of a reason",
     "app/protocol/request/summaries.py": "the nouns",
     "app/providers/xai.py": "the words of an error",
+    "app/recordings/readable_seals.py": "the kind of sealed content",
     "app/transports/openapi.py": "the path",
     "app/transports/wrong_paths.py": "the path",
     "app/turns/service.py": "the endpoint's request and answer",

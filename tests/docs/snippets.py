@@ -48,6 +48,8 @@ TABLE: Final = (
     Row("docs/comply.md", ("text",), r"^  ✗ ", "shown"),
     # Run by `make field`, which wrote them.
     Row("docs/field.md", ("sh", "json"), "", "shown"),
+    # Compared with a terminal by tests/cli/test_replay.py.
+    Row("docs/recordings.md", ("text",), r"^\$ am-proxy replay ", "shown"),
     # Made from transcripts by tests/docs/http_reference.py.
     Row("docs/http.md", ("text",), r"^response\.created", "shown"),
     Row("docs/watching.md", ("text",), r"^18:46:41  200 ", "shown"),

@@ -102,19 +102,23 @@ def test_a_command_within_a_sentence_is_understood(page: str, command: str) -> N
         check_command(shlex.split(command))
 
 
+TESTED_ELSEWHERE = {"serve", "launch", "init", "comply", "replay"}
+"""Commands that need a server, a person or files."""
+
+
 def runnable() -> list[list[str]]:
     """The arguments of each `am-proxy …` that ends by itself, without asking anybody anything."""
     inline = [shlex.split(command) for _, command in inline_commands() if "…" not in command]
     fenced = [words for each in SNIPPETS if way_of(each) == "shell" for words in commands(each.text)]
     found = {tuple(words[1:]) for words in (*inline, *fenced) if Path(words[0]).name == "am-proxy"}
-    return [list(words) for words in sorted(found) if words and words[0] not in {"serve", "launch", "init", "comply"}]
+    return [list(words) for words in sorted(found) if words and words[0] not in TESTED_ELSEWHERE]
 
 
 @pytest.mark.parametrize("arguments", runnable(), ids=" ".join)
 def test_a_command_that_ends_by_itself_succeeds(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In a folder without a configuration. `serve`, `launch`, `init` and `comply` have tests of their own."""
+    """In a folder without a configuration."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     try:

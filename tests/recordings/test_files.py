@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
-from app.recordings import folders, reading
+from app.dialects.responses.marks import SEAL_MARK
+from app.protocol.seals import ENVELOPES
+from app.recordings import folders, readable_seals, reading
 from app.recordings.blotted import blotted, blotted_all
 from app.recordings.blotted_bodies import blotted_pieces
 from app.recordings.folders import UnfitFolderError, folders_in, prepare, write
@@ -108,13 +110,18 @@ def test_folders_are_found_in_the_order_of_their_names(tmp_path: Path) -> None:
 
 
 PICTURE = "data:image/png;base64," + "A" * 1000
-INSTEAD = "bGVmdCBvdXQ6IDEwMDAgY2hhcmFjdGVycywgYmFzZTY0LCBzaGEyNTYgYzJlNjg2ODIzNDg5Y2VkMg=="
+INSTEAD = "AAAAAAAAAAAAAAAAbGVmdCBvdXQ6IDEwMDAgY2hhcmFjdGVycywgYmFzZTY0LCBzaGEyNTYgYzJlNjg2ODIzNDg5Y2VkMg=="
 BLOTS: dict[str, tuple[Any, Any]] = {
     "a picture": ({"image_url": PICTURE}, {"image_url": f"data:image/png;base64,{INSTEAD}"}),
     "the same, as another API has it": ({"data": "A" * 1000}, {"data": INSTEAD}),
     "encrypted reasoning": (
         {"encrypted_content": "AM1.abc"},
         {"encrypted_content": "left out: 7 characters, encrypted, sha256 b73199daa200aa54"},
+    ),
+    "encrypted by another server": ({"encrypted_content": "gAAAAabc"}, {"encrypted_content": "gAAAAabc"}),
+    "encrypted by this one, and opened": (
+        {"encrypted_content": 'recorded reasoning {"text": "the key is sk-abc123def"}'},
+        {"encrypted_content": 'recorded reasoning {"text":"the key is sk-***"}'},
     ),
     "a signature, without which no model goes on": ({"signature": "c2lnbmVk"}, {"signature": "c2lnbmVk"}),
 }
@@ -131,6 +138,10 @@ def test_what_is_left_out_has_a_hash(name: str) -> None:
     given, kept = BLOTS[name]
     assert blotted(given) == kept
     assert blotted(kept) == kept  # what is replayed is compared with what was recorded
+
+
+def test_the_marks_of_encrypted_content_are_known() -> None:
+    assert (readable_seals.OWN, readable_seals.RELAYED) == (ENVELOPES, SEAL_MARK)
 
 
 SECRET = "sk-abc123def456"

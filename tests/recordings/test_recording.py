@@ -1,6 +1,7 @@
 """A server that records writes each turn into a folder of its own: every ask with its bytes, and every event."""
 
 import json
+import re
 import threading
 import time
 from contextlib import ExitStack
@@ -10,6 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.observers.recorded_settings import nowhere
 from app.recordings import recording_files
 from app.recordings.folders import folders_in
 from app.recordings.recording import Exchange, Recording
@@ -43,9 +45,11 @@ def test_a_turn_with_a_chat_server(tmp_path: Path) -> None:
     assert kinds(made)[-1] == "response.completed"
     times = [arrival.at for arrival in exchange.arrivals] + [line.at for line in made.events]
     assert 0 < min(times) <= max(times) < 10_000
+    address = nowhere(upstream.url)
+    assert re.fullmatch(r"http://[0-9a-f]{12}\.invalid/v1", address)
     assert made.about.settings == {
         "model": {"upstream": "u"},
-        "upstreams": {"u": {"via": "chat", "timeout": 7, "base_url": "http://upstream.invalid/v1"}},
+        "upstreams": {"u": {"via": "chat", "timeout": 7, "base_url": address}},
     }
     outcome = {name: made.about.outcome[name] for name in ("finish", "status")}
     assert (outcome, made.about.left_out) == ({"finish": "completed", "status": 200}, [])

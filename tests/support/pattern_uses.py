@@ -169,6 +169,8 @@ HOW: Final[dict[str, str]] = {
     "observers/first_words.py _SPACES": ANYWHERE,
     "recordings/blotted.py _BASE64": WHOLE,
     "recordings/blotted.py _DATA_URL": HERE,
+    "recordings/comparison.py _LIMITS": ANYWHERE,
+    "recordings/comparison.py _OWN_ID": ANYWHERE,
     "key_search.py _DIGIT": ANYWHERE,
     "key_search.py _MARKED": ANYWHERE,
     "key_search.py _REST": HERE,

@@ -1,0 +1,149 @@
+"""What upstreams answered, from recordings: by the ask, or in the order in which it was recorded."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final, NamedTuple, Protocol
+
+from ..json_text import json_bytes
+from .blotted import blotted
+from .comparison import first_difference
+from .folders import folders_in
+from .reading import NoRecordingError, read
+from .recording import Arrival, Recording
+
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""Bytes of the recordings that one upstream serves."""
+_NEAREST: Final = 200
+"""Recorded asks that are compared with one that has no recording."""
+_VALUE: Final = 60
+"""Characters of a value that a message quotes."""
+
+
+class RecordedAnswer(NamedTuple):
+    """What came back after one ask."""
+
+    name: str
+    """The name of the recording."""
+    arrivals: list[Arrival]
+    client_left: bool
+    """Whether the rest is missing because the client had left."""
+
+
+class NotRecordedError(Exception):
+    """No recording fits an ask; the text says what is nearest."""
+
+
+class RecordedAnswers(Protocol):
+    """Finds the answer to an ask."""
+
+    def next_answer(self, ask: Any) -> RecordedAnswer:
+        """The answer to this ask, which may be long: called in a thread then. Raises `NotRecordedError`."""
+        ...
+
+
+class AnswersInOrder:
+    """The answers of one upstream in one recording, one after the other, whatever it is asked."""
+
+    def __init__(self, recording: Recording, upstream: str) -> None:
+        left = recording.about.outcome.get("finish") == "disconnected"
+        answers = [RecordedAnswer("", each.arrivals, left) for each in recording.exchanges if each.upstream == upstream]
+        self._answers = iter(answers)
+
+    def next_answer(self, ask: Any) -> RecordedAnswer:  # noqa: ARG002 — as it says
+        """The next answer."""
+        answer = next(self._answers, None)
+        if answer is None:
+            raise NotRecordedError("The recording has no further answer of this upstream.")
+        return answer
+
+
+class AnswersByAsk:
+    """The answers in several recordings, by their asks. Of several answers to one ask, the last one is repeated."""
+
+    def __init__(self, recordings: Iterable[tuple[str, Recording]], upstream: str) -> None:
+        self._answers: defaultdict[bytes, list[RecordedAnswer]] = defaultdict(list)
+        self._asks: dict[bytes, tuple[str, Any]] = {}
+        self._one_at_a_time = Lock()
+        for name, recording in recordings:
+            left = recording.about.outcome.get("finish") == "disconnected"
+            for exchange in recording.exchanges:
+                if exchange.upstream == upstream:
+                    key = _key(exchange.ask)
+                    self._answers[key].append(RecordedAnswer(name, exchange.arrivals, left))
+                    self._asks.setdefault(key, (name, exchange.ask))
+
+    def next_answer(self, ask: Any) -> RecordedAnswer:
+        """The next answer to this ask."""
+        kept = blotted(ask)
+        with self._one_at_a_time:
+            answers = self._answers.get(_key(kept))
+            if answers:
+                return answers.pop(0) if len(answers) > 1 else answers[0]
+        raise NotRecordedError(self._nearest(kept))
+
+    def _nearest(self, ask: Any) -> str:
+        """Where the ask differs from the recorded one that is equal for longest."""
+        best = ""
+        longest = -1
+        asked = _key(ask)
+        for key, (name, recorded) in list(self._asks.items())[:_NEAREST]:
+            equal = _equal_bytes(key, asked)
+            if equal > longest and (found := first_difference(recorded, ask)) is not None:
+                longest = equal
+                before, now = _quoted(found.recorded), _quoted(found.now)
+                best = f" The nearest is in {name}: {found.where} is {before} there, and {now} here."
+        return f"No recording has this request.{best}"
+
+
+def recordings_of(folder: Path) -> list[tuple[str, Recording]]:
+    """The recordings in this folder, with their names. Raises `NoRecordingError` if one cannot be read."""
+    try:
+        folders = folders_in(folder)
+    except OSError as error:
+        raise NoRecordingError(f"{folder} cannot be read: {error.strerror}") from None
+    found: list[tuple[str, Recording]] = []
+    left = MOST_BYTES
+    for each in folders:
+        left -= sum(file.lstat().st_size for file in each.iterdir())
+        if left < 0:
+            raise NoRecordingError(f"{folder} has more than {MOST_BYTES} bytes of recordings")
+        try:
+            found.append((each.name, read(each)))
+        except NoRecordingError as error:
+            raise NoRecordingError(f"{each}: {error}") from None
+    if not found:
+        raise NoRecordingError(f"{folder} has no recording")
+    return found
+
+
+def _key(ask: Any) -> bytes:
+    return json_bytes(_sorted(ask))
+
+
+def _sorted(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _sorted(value[key]) for key in sorted(value)}
+        case list():
+            return [_sorted(member) for member in value]
+        case _:
+            return value
+
+
+def _equal_bytes(one: bytes, other: bytes) -> int:
+    """How many bytes are equal from the beginning."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _quoted(value: Any) -> str:
+    text = json_bytes(value).decode("utf-8", "replace")
+    return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"

@@ -1,0 +1,127 @@
+"""Model servers whose answers come from recordings, over HTTP: nothing is connected to."""
+
+import asyncio
+import errno
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
+from http import HTTPStatus
+from types import MappingProxyType
+from typing import Any, Final, cast
+
+import aiohttp
+
+from ..json_text import json_value
+from ..off_loop import off_loop
+from ..protocol.problems import Problem
+from ..recordings.recorded_answers import NotRecordedError, RecordedAnswers
+from ..recordings.recording import Arrival, Failure
+from .http_server import CompressedError, HttpRefusedError, HttpServer, ResponseBody
+from .port import UpstreamRefused
+from .tapped_http import COUNTING, TappedServer
+
+_KEY: Final = cast("Any", None)
+"""Errors of aiohttp name a connection, which there is not."""
+
+
+class ReplayedServer(HttpServer):
+    """One address of a server that was recorded. `keeps_pace`: pieces come as late as they came then."""
+
+    def __init__(self, url: str, *, answers: RecordedAnswers, keeps_pace: bool = False, **settings: Any) -> None:
+        super().__init__(url, **settings)
+        self._answers = answers
+        self._keeps_pace = keeps_pace
+
+    async def ask(
+        self,
+        body: bytes | None,
+        key: str | None = None,  # noqa: ARG002 — no key is needed
+        headers: Mapping[str, str] = MappingProxyType({}),  # noqa: ARG002 — as above
+    ) -> ResponseBody:
+        """The recorded answer to this body. Raises as `HttpServer.ask`."""
+        if body is None or self.url.endswith(COUNTING):
+            raise HttpRefusedError(HTTPStatus.NOT_FOUND, "", {})
+        try:
+            answer = await off_loop(len(body), lambda: self._answers.next_answer(json_value(body)))
+        except NotRecordedError as error:
+            raise not_recorded(error) from None
+        arrivals = list(answer.arrivals)
+        waits = pauses(arrivals) if self._keeps_pace else [0.0] * len(arrivals)
+        head = arrivals[0] if arrivals else Arrival(at=0, failed="broke_off")
+        await asyncio.sleep(waits[0] if waits else 0)
+        if head.failed is not None:
+            raise error_of(head.failed)
+        if head.status is None:
+            await never(client_left=answer.client_left)
+        status = head.status or 0
+        if not 200 <= status < 300:  # noqa: PLR2004 — what HTTP calls a success
+            text = "".join(arrival.text or "" for arrival in arrivals)
+            raise HttpRefusedError(status, text, head.headers)
+        return _ReplayedBody(arrivals[1:], waits[1:], client_left=answer.client_left)
+
+
+class TappedReplayedServer(TappedServer, ReplayedServer):
+    """The same, recorded once more."""
+
+
+def not_recorded(error: NotRecordedError) -> UpstreamRefused:
+    """The refusal of an ask that no recording fits. Asking again does not help."""
+    return UpstreamRefused(Problem(code="invalid_value", message=str(error)))
+
+
+def pauses(arrivals: Sequence[Arrival]) -> list[float]:
+    """Seconds before each of what came, since the one before."""
+    times = [arrival.at for arrival in arrivals]
+    return [max(now - before, 0) / 1000 for before, now in zip(times[:1] + times, times, strict=False)]
+
+
+async def never(*, client_left: bool) -> None:
+    """The recording has no more, because AM Proxy stopped reading: nothing comes until a time limit.
+
+    If the client had left, it is not known what would have come, so the connection is lost.
+    """
+    if client_left:
+        raise aiohttp.ServerDisconnectedError
+    await asyncio.Event().wait()
+
+
+def error_of(failure: Failure) -> Exception:
+    """An error as this one was."""
+    return _ERRORS[failure]()
+
+
+_ERRORS: Final[dict[Failure, Callable[[], Exception]]] = {
+    "unreachable": lambda: aiohttp.ClientConnectorError(_KEY, OSError(errno.ECONNREFUSED, "refused")),
+    "unreachable_tls": lambda: aiohttp.ClientConnectorSSLError(_KEY, OSError(errno.EPROTO, "TLS failed")),
+    "no_connection_in_time": aiohttp.ConnectionTimeoutError,
+    "silent": TimeoutError,
+    "compressed": CompressedError,
+    "not_http": partial(aiohttp.ClientResponseError, _KEY, ()),
+    "broke_off": aiohttp.ServerDisconnectedError,
+}
+
+
+class _ReplayedBody(ResponseBody):
+    """The rest of a recorded answer."""
+
+    def __init__(self, arrivals: Sequence[Arrival], waits: Sequence[float], *, client_left: bool) -> None:
+        self._rest = iter(list(zip(arrivals, waits, strict=True)))
+        self._client_left = client_left
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        """The pieces as they came."""
+        return self
+
+    async def __anext__(self) -> bytes:
+        """The next piece."""
+        for arrival, wait in self._rest:
+            await asyncio.sleep(wait)
+            if arrival.failed is not None:
+                raise error_of(arrival.failed)
+            if arrival.closed:
+                await never(client_left=self._client_left)
+            if arrival.text:
+                return arrival.text.encode("utf-8", "surrogateescape")
+        raise StopAsyncIteration
+
+    def release(self, *, complete: bool) -> None:
+        """Nothing is open."""
