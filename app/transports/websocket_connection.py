@@ -171,11 +171,11 @@ class Connection:
         else:
             await self._sender.control(event, lane, echoed)
 
-    def running(self, response_id: object) -> Lane | None:
-        """The lane that runs this response; for None the default lane, if it runs one."""
+    def running(self, response_id: object, name: object = None) -> Lane | None:
+        """The lane that runs this response; for None the lane of this name, if it runs one."""
         running = [lane for lane in self._lanes.values() if lane.can_be_stopped]
         if response_id is None:
-            return next((lane for lane in running if lane.name is None), None)
+            return next((lane for lane in running if lane.name == name), None)
         return next((lane for lane in running if lane.response_id == response_id), None)
 
     def is_known(self, response_id: object) -> bool:

@@ -23,8 +23,8 @@ Json = dict[str, Any]
 class Responses(Protocol):
     """The responses of a connection."""
 
-    def running(self, response_id: object) -> Lane | None:
-        """The lane that runs this response; for None the default lane, if it runs one."""
+    def running(self, response_id: object, name: object = None) -> Lane | None:
+        """The lane that runs this response; for None the lane of this name, if it runs one."""
         ...
 
     def is_known(self, response_id: object) -> bool:
@@ -78,7 +78,10 @@ NO_SUCH_MODE: Final = ControlError(
     code="interrupt_not_supported", message=f"Invalid value for 'mode': the only known mode is '{DISCARD}'."
 )
 NOTHING_TO_CANCEL: Final = Problem(
-    code="invalid_value", message="There is no running response to cancel on this connection.", param="response_id"
+    code="invalid_value",
+    message="No such response runs on this connection. A frame without 'response_id' is about the response of its "
+    "'stream_id'.",
+    param="response_id",
 )
 
 
@@ -106,7 +109,7 @@ async def _interrupt(control: ControlFrame, responses: Responses) -> ControlRepl
     response_id = control.raw.get("response_id")
     if control.raw.get("mode", DISCARD) != DISCARD:
         return ControlReply(InterruptFailed(response_id=response_id, error=NO_SUCH_MODE))
-    lane = responses.running(response_id)
+    lane = responses.running(response_id, control.raw.get("stream_id"))
     if lane is None or lane.response_id is None:
         return ControlReply(InterruptFailed(response_id=response_id, error=NOT_RUNNING))
     known = lane.response_id
@@ -116,7 +119,7 @@ async def _interrupt(control: ControlFrame, responses: Responses) -> ControlRepl
 
 
 async def _cancel(control: ControlFrame, responses: Responses) -> ControlReply | None:
-    lane = responses.running(control.raw.get("response_id"))
+    lane = responses.running(control.raw.get("response_id"), control.raw.get("stream_id"))
     if lane is None:
         return ControlReply(NOTHING_TO_CANCEL)
     lane.stop("cancelled")

@@ -277,8 +277,9 @@ def _websocket() -> str:
   running response and closes its upstream. Answers: `response.interrupt.accepted`, `response.output_item.interrupted`
   for each item that is not finished, and `response.incomplete` with the finished items, the usage until then and
   `incomplete_details.reason: "interrupted"`; or `response.interrupt.failed`, if no such response runs.
-  `{{"type": "response.cancel"}}`, with or without `response_id`, ends it in the same way but keeps unfinished text and
-  reasoning, as `incomplete`. The next frame may continue the response.
+  `{{"type": "response.cancel", "response_id": "…"}}` ends it in the same way but keeps unfinished text and reasoning,
+  as `incomplete`. Without `response_id`, both are about the response of their `stream_id`. The next frame may continue
+  the response.
 - **Steering:** `{{"type": "response.steer", "previous_response_id": "…", "input": …}}` adds messages of the user while
   that response runs. Answer: `response.steer.accepted`. The response ends before its next item, as `incomplete` with
   the reason `steered`, or as it would have ended, and another one begins by itself: with the same settings, the whole

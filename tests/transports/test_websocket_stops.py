@@ -182,6 +182,23 @@ async def test_a_cancel_needs_no_id(websocket_server: WebsocketServer) -> None:
         assert (await client.answer())[-1]["response"]["output"][0]["content"][0]["text"] == "Half a"
 
 
+@pytest.mark.parametrize("verb", ["cancel", "interrupt"])
+async def test_without_an_id_the_response_of_the_lane_ends(websocket_server: WebsocketServer, verb: str) -> None:
+    gate = Latch()
+    websocket_server.upstream.scripts = ([opens(), says("one"), gate, stops()],)
+    async with opened(websocket_server.url) as client:
+        for lane in ("a", None):
+            await begun(client, "response.output_text.delta", input="x", stream_id=lane)
+        await send(client, {"type": f"response.{verb}", "stream_id": "a"})
+        assert {event.get("stream_id") for event in await client.answer()} == {"a"}
+        for nobody in ("a", "b", ["a"], 7):
+            await send(client, {"type": f"response.{verb}", "stream_id": nobody})
+            assert (await client.event())["type"] in {"error", "response.interrupt.failed"}
+        gate.open()
+        events = await client.answer()
+        assert (events[-1]["type"], events[-1].get("stream_id")) == ("response.completed", None)
+
+
 async def test_codex_is_sent_the_end_that_it_asked_for(websocket_server: WebsocketServer) -> None:
     """Other incomplete answers end with `response.completed` for it."""
     websocket_server.set_scripts([opens(), says("one"), Hang()])
