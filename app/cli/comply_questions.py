@@ -111,7 +111,7 @@ async def _custom_tool(client: ComplyClient) -> None:
     question = _says("user", "Say good morning, with the tool.")
     asked = client.streamed(question, tools=[_SAY], tool_choice="required")
     items = _done_items(await _offered("custom tools, of which apply_patch of Codex is one", asked))
-    if functions := _calls(items):
+    if functions := [call for call in _calls(items) if call.get("name") == _SAY["name"]]:
         raise BrokenError(rules.CUSTOM_CALL, "it is a function_call", functions[0])
     calls = _calls(items, "custom_tool_call")
     if not calls:

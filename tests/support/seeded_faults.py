@@ -95,6 +95,15 @@ def reused_call_id(stream: list[Json]) -> None:
     in_last(2, call_id="call_1")(stream)
 
 
+def called_say() -> list[Json]:
+    """A custom tool that is called as a function."""
+    stream = copy.deepcopy(CALL)
+    for kind in ("added", "done"):
+        change_in(f"output_item.{kind}", "item", 1, name="say")(stream)
+    in_last(1, name="say")(stream)
+    return stream
+
+
 def ends_with_error(stream: list[Json]) -> None:
     stream[-1] = {"type": "error", "sequence_number": stream[-1]["sequence_number"], "error": "No."}
 
@@ -209,7 +218,8 @@ FAULTS: list[tuple[str, Answers]] = [
     ("not-offered", Answers(custom=[])),
     ("called", Answers(call=TEXT)),
     ("called", Answers(custom=TEXT)),
-    ("custom-call", Answers(custom=CALL)),
+    ("called", Answers(custom=CALL)),
+    ("custom-call", Answers(custom=called_say())),
     ("continued", Answers(continues=False)),
     ("response-id-reused", Answers(one_id=True)),
     ("keep-alive", Answers(closes=True)),
