@@ -13,11 +13,11 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
-# Packages for the Node test, at the versions of tests/conformance/clients.toml. Without node or a package, the test is
-# skipped with a message.
-NODE_CLIENT := openai zod
+# Packages for the Node test and for the inspector's tests, at the versions of tests/conformance/clients.toml. Without
+# node or a package, the test is skipped with a message.
+NODE_CLIENT := openai zod axe-core
 
-.PHONY: help serve test coverage conformance servers field recordings openapi package build release release-notes bench soak scan scan-answers docs bench-peers node-client lint audit format lock clean
+.PHONY: help serve test coverage conformance servers field recordings openapi package build release release-notes bench soak scan scan-answers screenshots docs bench-peers node-client lint audit format lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -99,6 +99,9 @@ scan: $(VENV)/.dev ## measure what the largest requests of every shape cost othe
 scan-answers: $(VENV)/.dev ## measure what every kind of answer costs, and its effect on other callers; writes docs/limits.md
 	$(BIN)/python -m tests.support.scan_answers $(ARGS)
 
+screenshots: $(VENV)/.dev ## take the pictures of the inspector in docs/images, with Chromium
+	$(BIN)/python -m tests.inspector.screenshots
+
 docs: $(VENV)/.dev ## build the documentation as a site in the folder site; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml $(ARGS)
 	@echo "open site/index.html in a browser"
@@ -109,8 +112,8 @@ bench-peers: $(VENV)/.dev ## install the other bridges that `make bench` measure
 	npm install --silent --no-audit --no-fund --prefix .cache/bench/opencodex "@bitkyc08/opencodex@2.63.0"
 
 node-client: $(VENV)/.dev
-	@if command -v npm >/dev/null && [ ! -d .cache/npm/node_modules/openai ]; then \
-		$(BIN)/python -m tests.conformance.install $(NODE_CLIENT) || echo "the openai package for Node could not be installed"; fi
+	@if command -v npm >/dev/null && [ ! -d .cache/npm/node_modules/axe-core ]; then \
+		$(BIN)/python -m tests.conformance.install $(NODE_CLIENT) || echo "the packages for Node could not be installed"; fi
 
 clean: ## remove everything that make created
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov dist site

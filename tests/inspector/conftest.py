@@ -1,5 +1,5 @@
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Error, Page, ViewportSize, sync_playwright
@@ -24,9 +24,9 @@ def tab(browser: Browser) -> Page:
     return browser.new_page(viewport=SIZE)
 
 
-@pytest.fixture
-def page(tab: Page) -> Iterator[Page]:
-    """The tab as if it were new; nothing may have been wrong with its scripts or against its policy."""
+@contextmanager
+def without_errors(tab: Page) -> Iterator[Page]:
+    """Nothing may have been wrong with the scripts of the page or against its policy."""
     errors: list[str] = []
 
     def threw(error: Error) -> None:
@@ -41,9 +41,16 @@ def page(tab: Page) -> Iterator[Page]:
     yield tab
     tab.remove_listener("pageerror", threw)
     tab.remove_listener("console", logged)
-    with suppress(Error):  # a page that could not be loaded has no storage
-        tab.evaluate("localStorage.clear(); sessionStorage.clear()")
-    tab.goto("about:blank")
-    tab.mouse.move(0, 0)
-    tab.set_viewport_size(SIZE)
     assert errors == []
+
+
+@pytest.fixture
+def page(tab: Page) -> Iterator[Page]:
+    """The tab as if it were new."""
+    with without_errors(tab):
+        yield tab
+        with suppress(Error):  # a page that could not be loaded has no storage
+            tab.evaluate("localStorage.clear(); sessionStorage.clear()")
+        tab.goto("about:blank")
+        tab.mouse.move(0, 0)
+        tab.set_viewport_size(SIZE)

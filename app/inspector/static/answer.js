@@ -3,7 +3,9 @@
 import { emptyBlock, fill } from "./blocks.js";
 
 export class Answer {
-  constructor(place, following) {
+  /** `open`: thoughts are shown, not folded. */
+  constructor(place, following, { open = true } = {}) {
+    this.open = open;
     this.items = document.createElement("div");
     this.items.className = "items";
     place.append(this.items);
@@ -57,7 +59,7 @@ export class Answer {
   #item(seat, item, done) {
     let block = this.blocks.get(seat);
     if (!block) {
-      block = emptyBlock(item);
+      block = emptyBlock(item, { open: this.open });
       block.growing = document.createTextNode("");
       const text = document.createElement("pre");
       text.append(block.growing);

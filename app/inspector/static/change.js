@@ -36,7 +36,8 @@ function plain(value) {
   return Object.fromEntries(Object.entries(value).filter(([key]) => !MARKS.has(key)));
 }
 
-function around(old, recent) {
+/** The text around the first difference: `[before, now]`, each `[head, changed, tail]`. */
+export function around(old, recent) {
   const shorter = Math.min(old.length, recent.length);
   let start = 0;
   while (start < shorter && old[start] === recent[start]) start += 1;

@@ -2,6 +2,7 @@
 
 import { tabs } from "./controls.js";
 import { Form } from "./form.js";
+import { goTo, placeOf } from "./route.js";
 import { Run } from "./run.js";
 import * as snippets from "./snippets.js";
 import { Watch } from "./watch.js";
@@ -11,7 +12,11 @@ const $ = (id) => document.getElementById(id);
 let running = [];
 const form = new Form();
 const watch = new Watch(() => form.headers());
-const showView = tabs(document.querySelector("body > header .tabs"), document, (tab) => tab.id === "tab-watch" && watch.listen());
+const showView = tabs(document.querySelector("body > header .tabs"), document, (tab) => {
+  const view = tab.id.replace("tab-", "");
+  if (view !== "try") watch.listen();
+  if (placeOf(location.hash).view !== view) goTo(view);
+});
 
 async function send() {
   const bodies = form.requests({ complete: true });
@@ -33,10 +38,10 @@ async function preview(run, body) {
   try {
     const answer = await fetch("/inspector/ask", { method: "POST", headers: form.headers(), body: JSON.stringify(body) });
     const shown = await answer.json();
-    run.asked([{ value: answer.ok ? shown.ask : shown }]);
+    run.asked(answer.ok ? shown.ask : shown);
     if (answer.ok) run.warn(shown.warnings);
   } catch (error) {
-    run.asked([{ value: `The server did not say: ${error.message}` }]);
+    run.asked(`The server did not say: ${error.message}`);
   }
 }
 
@@ -51,6 +56,14 @@ function isNarrow() {
 
 function show(view) {
   showView($(`tab-${view}`));
+}
+
+/** What the address names. */
+function follow() {
+  const { view, number, tab } = placeOf(location.hash);
+  show(view);
+  if (view === "watch" && number !== null) watch.openTurn(number, tab);
+  if (view === "sessions" && number !== null) watch.openSession(number);
 }
 
 function paint(theme) {
@@ -86,7 +99,7 @@ $("key").addEventListener("change", () => {
   sessionStorage.setItem("key", $("key").value);
   form.listModels();
   watch.stop();
-  if (!$("view-watch").hidden) watch.listen();
+  follow();
 });
 $("theme").addEventListener("click", otherTheme);
 $("help").addEventListener("click", () => $("keys").showModal());
@@ -97,12 +110,13 @@ for (const button of document.querySelectorAll("[data-copy]")) button.addEventLi
 document.addEventListener("keydown", (key) => {
   if ($("keys").open) return;
   if (key.key === "Enter" && (key.ctrlKey || key.metaKey)) return $("view-try").hidden || $("ask").requestSubmit();
-  if (key.key === "Escape") return stop();
+  if (key.key === "Escape" && !$("view-try").hidden) return stop();
   if (key.target.closest("input, textarea, select") || key.ctrlKey || key.metaKey || key.altKey) return;
   const act = {
-    "/": () => (show("try"), $("input").focus()),
+    "/": () => ($("view-watch").hidden ? (show("try"), $("input").focus()) : $("filter").elements.text.focus()),
     "1": () => show("try"),
     "2": () => (show("watch"), $("turns").focus()),
+    "3": () => (show("sessions"), $("sessions").focus()),
     t: otherTheme,
     "?": () => $("keys").showModal(),
   }[key.key];
@@ -114,3 +128,5 @@ document.addEventListener("keydown", (key) => {
 
 if (localStorage.getItem("theme")) paint(localStorage.getItem("theme"));
 form.listModels();
+window.addEventListener("popstate", follow); // such as for a link of a conversation to one of its turns
+if (location.hash) follow();

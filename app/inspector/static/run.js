@@ -1,9 +1,8 @@
 // One turn on the page: sent from here, or seen passing.
 
 import { Answer } from "./answer.js";
-import { changeIn } from "./change.js";
 import { tabs, unique } from "./controls.js";
-import { fold, folded } from "./folded.js";
+import { folded } from "./folded.js";
 import { following } from "./following.js";
 import { ms } from "./format.js";
 import { eventsOf } from "./sse.js";
@@ -76,11 +75,9 @@ export class Run {
     }
   }
 
-  /** What was sent: parts with a title can be folded. */
-  asked(parts) {
-    const place = this.#one('[data-pane="asked"] .json');
-    place.replaceChildren(...parts.flatMap(({ title, value, open }) =>
-      title ? [fold(title, () => folded(value), { open })] : folded(value)));
+  /** What an upstream would be sent. */
+  asked(value) {
+    this.#one('[data-pane="asked"] .json').replaceChildren(...folded(value));
   }
 
   warn(warnings) {
@@ -100,39 +97,11 @@ export class Run {
   }
 
   /** How it ended, as the server's log says: not every turn comes to a last event. */
-  ended(fields, leftOut, before) {
-    this.#cache(fields, before);
-    if (leftOut) this.warn([`${leftOut} events of this request were too large to be kept.`]);
+  ended(fields) {
     if (this.over) return;
     this.#state(fields.finish);
     this.#one(".figures").textContent = `total ${ms(fields.duration_ms)}`;
     this.#one('[data-pane="whole"] pre').textContent = JSON.stringify(fields, null, 2);
-  }
-
-  /** How much of the prompt its upstream had in a cache, and what changed first since the request before. */
-  #cache({ prompt_change: change }, before) {
-    const { input_tokens: all, input_tokens_details: { cached_tokens: read = 0 } = {} } = this.usage ?? {};
-    const since = before ? `Since the request of ${before.when}` : "Since the request before";
-    const parts = [
-      all && (read || change) ? `Cache: ${Math.floor((100 * read) / all)} % read.` : "",
-      change ? `${since}, ${change}.` : "",
-    ].filter(Boolean);
-    const place = this.#one(".cache");
-    place.replaceChildren(...(parts.length ? [paragraph([parts.join(" ")])] : []), ...this.#difference(change, before));
-    place.hidden = !parts.length;
-  }
-
-  /** What the part that changed said before, and what it says now. */
-  #difference(change, before) {
-    const [place] = /^[a-z_]+(\.[a-z_]+|\[\d+\])*(?= )/.exec(change ?? "") ?? [""];
-    const found = place && changeIn(place, before?.prompt, this.ask);
-    if (!found) return [];
-    return found.map(([head, changed, tail], index) => {
-      const mark = Object.assign(document.createElement("mark"), { textContent: changed });
-      const line = paragraph([index ? "now:    " : "before: ", head, mark, tail]);
-      line.className = "excerpt";
-      return line;
-    });
   }
 
   stop() {
@@ -154,7 +123,6 @@ export class Run {
     this.#state(response.status);
     this.#one('[data-pane="whole"] pre').textContent = JSON.stringify(response, null, 2);
     const { usage } = response;
-    this.usage = usage;
     this.took ??= performance.now() - this.began;
     const figures = [
       this.first === null ? "" : `first token ${ms(this.first)}`,
@@ -204,10 +172,4 @@ export class Run {
   #one(selector) {
     return this.element.querySelector(selector);
   }
-}
-
-function paragraph(content) {
-  const element = document.createElement("p");
-  element.append(...content);
-  return element;
 }

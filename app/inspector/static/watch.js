@@ -1,164 +1,223 @@
-// The last turns of the server, whoever sent them, and each new one as it runs.
+// The turns of the server, whoever sent them: the list of turns, the list of conversations, and what is chosen in them.
 
-import { Listbox } from "./controls.js";
-import { briefly, calledIn, cut } from "./excerpt.js";
-import { Run } from "./run.js";
-import { eventsOf } from "./sse.js";
+import { conversationRow, conversationsOf } from "./conversations.js";
+import { Feed } from "./feed.js";
+import { Filter } from "./filter.js";
+import { turnIn } from "./har.js";
+import { goTo } from "./route.js";
+import { rowOf } from "./rows.js";
+import { SessionView } from "./session_view.js";
+import { TurnView } from "./turn_view.js";
+import { Windowed } from "./windowed.js";
 
-const AGAIN = 2000; // milliseconds until a lost connection is tried anew
+const REST = 60; // milliseconds that a row must be selected before it is asked for
+const PAUSE = 600; // milliseconds between two looks at a conversation that goes on
+const $ = (id) => document.getElementById(id);
 
 export class Watch {
   constructor(headers) {
     this.headers = headers;
-    this.list = document.getElementById("turns");
-    this.state = document.getElementById("watch-state");
-    this.place = document.getElementById("watched");
-    this.turns = new Map();
-    this.shown = null;
-    this.box = new Listbox(this.list, {
-      chosen: (row) => this.#show(row),
-      opened: () => matchMedia("(max-width: 760px)").matches && this.place.scrollIntoView(),
+    this.turns = new Map(); // number -> {number, row}
+    this.sessions = new Map(); // number -> {session, rows}
+    this.shown = { number: null, view: null, tab: "" };
+    this.session = { number: null, view: null };
+    this.changed = new Set(); // entries whose rows have to be drawn again
+    this.fresh = 0; // turns that came since somebody looked at the newest
+    this.feed = new Feed(headers, {
+      row: (row) => this.#row(row),
+      forgotten: (number) => this.#forget(number),
+      emptied: () => this.#empty(),
+      drawn: () => this.#later(),
+      state: (text) => this.#say(text),
     });
+    const narrow = (place) => matchMedia("(max-width: 760px)").matches && place.scrollIntoView();
+    this.list = new Windowed($("turns"), {
+      make: ({ row }) => rowOf(row), chosen: ({ number }) => this.#rest(() => this.openTurn(number)), opened: () => narrow($("watched")),
+    });
+    this.conversations = new Windowed($("sessions"), {
+      make: conversationRow, chosen: ({ session }) => this.#rest(() => this.openSession(session)), opened: () => narrow($("conversation")),
+    });
+    this.filter = new Filter($("filter"), {
+      search: (text, signal) => this.feed.found(text, signal), changed: () => this.#draw(), rows: () => [...this.turns.values()].map(({ row }) => row),
+    });
+    $("turns").addEventListener("scroll", () => this.list.atStart() && this.#seen(), { passive: true });
+    $("newer").addEventListener("click", () => this.#toNewest());
+    $("import").addEventListener("change", () => this.#import());
   }
 
-  /** Listen, for as long as the page is there. */
-  async listen() {
-    if (this.hearing) return;
-    const hearing = (this.hearing = new AbortController());
-    while (await this.#hear(hearing.signal).catch(() => true)) {
-      if (hearing.signal.aborted) return;
-      this.#say("Connection lost. Reconnecting …");
-      await new Promise((resolve) => setTimeout(resolve, AGAIN));
-    }
-    if (this.hearing === hearing) this.hearing = null;
+  listen() {
+    this.feed.listen();
   }
 
-  /** Stop listening, such as for another key: it may see other turns. */
+  /** Forget what this key could see. */
   stop() {
-    this.hearing?.abort();
-    this.hearing = null;
-    this.#forget();
-    this.place.replaceChildren();
-    this.shown = null;
+    this.feed.stop();
+    this.#leave();
+    $("watched").replaceChildren();
+    $("conversation").replaceChildren();
   }
 
-  /** Whether it is worth another try. */
-  async #hear(signal) {
-    const answer = await fetch("/inspector/turns", { headers: this.headers(), signal });
-    if (!answer.ok) {
-      const { error } = await answer.json();
-      this.#say(error.message);
-      return false;
+  /** Show a turn, in the tab of this name. */
+  async openTurn(number, tab = this.shown.tab) {
+    goTo(`turn/${number}${tab ? `/${tab}` : ""}`);
+    if (this.shown.number === number && this.shown.view) return this.shown.view.choose(tab);
+    this.shown.view?.stop();
+    this.shown = { number, view: null, tab };
+    const entry = this.turns.get(number);
+    if (entry && this.list.selected !== entry) this.list.select(entry, { quiet: true });
+    const detail = await this.feed.turn(number).catch((error) => ({ error }));
+    if (this.shown.number !== number || this.shown.view) return; // another one was chosen meanwhile
+    if (!detail || detail.error) return this.#notice($("watched"), detail ? detail.error.message : "This turn is not kept, or no longer.");
+    this.#showTurn(detail, tab);
+  }
+
+  /** Show a conversation. */
+  async openSession(number) {
+    goTo(`session/${number}`);
+    this.session.view?.stop();
+    this.session = { number, view: null };
+    const entry = this.sessions.get(number);
+    if (entry && this.conversations.selected !== entry) this.conversations.select(entry, { quiet: true });
+    await this.#lookAtSession();
+  }
+
+  async #lookAtSession() {
+    const { number } = this.session;
+    const found = await this.feed.session(number).catch((error) => ({ error }));
+    if (this.session.number !== number) return;
+    if (!found || found.error) return this.#notice($("conversation"), found ? found.error.message : "This conversation is not kept, or no longer.");
+    if (this.session.view) return this.session.view.show(found);
+    this.session.view = new SessionView(found, { open: (each) => this.openTurn(each) });
+    $("conversation").replaceChildren(this.session.view.element);
+  }
+
+  #showTurn(detail, tab) {
+    const { number } = detail.row;
+    this.shown.view = new TurnView(detail, {
+      feed: this.feed, headers: this.headers, tab,
+      open: (each) => this.openTurn(each),
+      openSession: (each) => (location.hash = `#session/${each}`),
+      tabShown: (name) => {
+        this.shown.tab = name;
+        if (location.hash.startsWith("#turn/")) goTo(`turn/${number}/${name}`);
+      },
+    });
+    $("watched").replaceChildren(this.shown.view.element);
+  }
+
+  async #import() {
+    const [file] = $("import").files;
+    $("import").value = ""; // the same file may be chosen again
+    if (!file) return;
+    this.#leave();
+    try {
+      const detail = turnIn(await file.text());
+      this.#showTurn({ ...detail, changes: null, row: { ...detail.row, state: "ended", session: null } }, "");
+    } catch (error) {
+      this.#notice($("watched"), `${file.name}: ${error.message}`);
     }
-    this.#say("live");
-    this.#forget(); // all that is kept is sent again
-    for await (const { type, data } of eventsOf(answer)) this.#take(type, JSON.parse(data));
-    return true;
   }
 
-  #forget() {
+  #leave() {
+    this.shown.view?.stop();
+    this.session.view?.stop();
+    this.shown = { number: null, view: null, tab: "" };
+    this.session = { number: null, view: null };
+  }
+
+  #row(row) {
+    const old = this.turns.get(row.number);
+    if (old) {
+      old.row = row;
+      this.changed.add(old);
+    } else {
+      this.turns.set(row.number, { number: row.number, row });
+      this.fresh += 1;
+    }
+    if (row.session !== null && row.session === this.session.number) this.#again();
+  }
+
+  #forget(number) {
+    this.turns.delete(number);
+  }
+
+  #empty() {
     this.turns.clear();
-    this.box.clear();
+    this.sessions.clear();
+    this.changed.clear();
+    this.fresh = 0;
+    this.list.clear();
+    this.conversations.clear();
   }
 
-  #take(type, note) {
-    if (type === "forgotten") {
-      this.turns.get(note.id)?.row.remove();
-      this.turns.delete(note.id);
-      return;
-    }
-    const turn = this.turns.get(note.id) ?? this.#add(note);
-    if (type === "began") {
-      Object.assign(turn, note);
-      if (this.shown?.id === note.id) this.box.select(turn.row);
-    }
-    if (type === "asked") {
-      turn.asks.push(note);
-      if (!note.goes_on) {
-        turn.said = briefly(note.request);
-        turn.prompt = note.ask;
-      }
-    }
-    if (type === "failed" && turn.asks.length) turn.asks.at(-1).error = note.error;
-    if (type === "sent") {
-      for (const name of calledIn(note.events)) turn.called.add(name);
-    }
-    if (type === "sent") turn.events.push(...note.events.map((event) => ({ event, at: note.at })));
-    if (type === "refused") turn.refused = note;
-    if (type === "ended") turn.ended = note;
-    this.#line(turn);
-    if (this.shown?.id === note.id) this.#follow(type, note);
+  #again() {
+    if (this.looking) return;
+    this.looking = setTimeout(() => {
+      this.looking = null;
+      if (this.session.number !== null) this.#lookAtSession();
+    }, PAUSE);
   }
 
-  #add(note) {
-    const row = document.createElement("li");
-    row.setAttribute("role", "option");
-    row.dataset.id = note.id;
-    const turn = { id: note.id, asks: [], events: [], called: new Set(), said: "", row };
-    this.turns.set(note.id, turn);
-    this.list.prepend(row);
-    return turn;
+  #rest(act) {
+    clearTimeout(this.resting);
+    this.resting = setTimeout(act, REST);
   }
 
-  #line(turn) {
-    const ended = turn.ended?.fields ?? {};
-    const called = [...turn.called];
-    const parts = [
-      ["when", turn.when ?? ""],
-      ["model", turn.model ?? ""],
-      ["finish", finishOf(ended)],
-      ["said", turn.said],
-      ["problem", cut(turn.refused?.error?.message ?? "")],
-      ["called", called.length ? `→ ${called.slice(0, 3).join(", ")}${called.length > 3 ? ` +${called.length - 3}` : ""}` : ""],
-      ["tokens", ended.input_tokens === undefined ? "" : `${ended.input_tokens} → ${ended.output_tokens} tokens`],
-      ["took", ended.duration_ms === undefined ? "" : `${ended.duration_ms} ms`],
-      ["client", turn.key === "anyone" ? "" : (turn.key ?? "")],
-    ].filter(([, text]) => text);
-    turn.row.dataset.finish = ended.finish ?? "running";
-    turn.row.replaceChildren(...parts.map(([name, text]) => Object.assign(document.createElement("span"), { className: name, textContent: text })));
+  #later() {
+    if (this.asked) return;
+    this.asked = true;
+    requestAnimationFrame(() => this.#draw());
   }
 
-  #show(row) {
-    const turn = this.turns.get(row.dataset.id);
-    this.shown = { id: turn.id, run: new Run(`${turn.model ?? ""} · ${turn.id}`, { live: !turn.ended }) };
-    this.shown.run.began = 0; // events say when they came, from the turn's beginning on
-    this.place.replaceChildren(this.shown.run.element);
-    if (turn.asks.length) this.#follow("asked", turn.asks.at(-1));
-    for (const { event, at } of turn.events) this.shown.run.take(event, at);
-    if (turn.refused) this.#follow("refused", turn.refused);
-    if (turn.ended) this.#follow("ended", turn.ended);
-    this.shown.run.timeline.end();
+  /** The rows as they are now. What somebody reads stays where it is. */
+  #draw() {
+    this.asked = false;
+    const all = [...this.turns.values()].reverse();
+    const passing = this.filter.isOn ? all.filter(({ row }) => this.filter.passes(row)) : all;
+    const isRead = !this.list.atStart() || $("turns").matches(":hover") || (document.activeElement === $("turns") && this.list.selected);
+    for (const entry of this.changed) this.list.touch(entry);
+    this.list.show(passing, { anchored: isRead });
+    const chosen = this.turns.get(this.shown.number);
+    if (chosen && !this.list.selected && passing.includes(chosen)) this.list.select(chosen, { quiet: true });
+    $("number").textContent = this.filter.isOn ? `${passing.length} of ${all.length}` : String(all.length || "");
+    if (!isRead) this.fresh = 0;
+    $("newer").hidden = !this.fresh || this.list.atStart();
+    $("newer").textContent = `${this.fresh} new`;
+    this.#drawConversations();
+    this.changed.clear();
   }
 
-  #follow(type, note) {
-    const { run } = this.shown;
-    const { asks } = this.turns.get(note.id);
-    if ((type === "asked" || type === "failed") && asks.length) {
-      run.asked(partsOf(asks));
-      run.ask = this.turns.get(note.id).prompt;
-      for (const { warnings } of asks) run.warn(warnings ?? []);
-    }
-    if (type === "sent") for (const event of note.events) run.take(event, note.at);
-    if (type === "refused") run.refuse(note.status, note.error);
-    if (type === "ended") run.ended(note.fields, note.left_out, this.turns.get(note.fields.prompt_since));
+  #drawConversations() {
+    const found = conversationsOf([...this.turns.values()].map(({ row }) => row).filter((row) => row.session !== null && row.session !== undefined));
+    const touched = new Set([...this.changed].map(({ row }) => row.session));
+    const entries = found.map(({ session, rows }) => {
+      const entry = this.sessions.get(session) ?? { session, rows: [] };
+      if (entry.rows.length !== rows.length || touched.has(session)) this.conversations.touch(entry);
+      this.sessions.set(session, Object.assign(entry, { rows }));
+      return entry;
+    });
+    this.conversations.show(entries, { anchored: !this.conversations.atStart() });
+    const chosen = this.sessions.get(this.session.number);
+    if (chosen && !this.conversations.selected) this.conversations.select(chosen, { quiet: true });
+  }
+
+  #seen() {
+    this.fresh = 0;
+    $("newer").hidden = true;
+  }
+
+  #toNewest() {
+    $("turns").scrollTop = 0;
+    this.#seen();
+    $("turns").focus();
+  }
+
+  #notice(place, text) {
+    place.replaceChildren(Object.assign(document.createElement("p"), { className: "notice", textContent: text }));
+    place.firstElementChild.setAttribute("role", "status");
   }
 
   #say(text) {
-    this.state.textContent = text;
+    for (const place of document.querySelectorAll(".feed-state")) place.textContent = text;
   }
-}
-
-/** What the client sent, folded, and what each upstream was asked. */
-function partsOf(asks) {
-  const sent = { title: ["Client request", `${JSON.stringify(asks[0].request).length} characters`], value: asks[0].request };
-  return [sent, ...asks.flatMap(({ upstream, ask, error, goes_on: goesOn }, index) => [
-    { title: [`Upstream request to ${upstream}${goesOn ? ", to go on after a pause" : ""}`], value: ask, open: index === asks.length - 1 },
-    ...(error ? [{ title: [`Error of ${upstream}`], value: error, open: true }] : []),
-  ])];
-}
-
-/** How a turn ended, with the HTTP status if that was not 200. */
-function finishOf({ finish, status, error }) {
-  if (finish === undefined) return "…";
-  return status === undefined ? finish : `${status} ${error ?? finish}`;
 }

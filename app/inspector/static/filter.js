@@ -1,0 +1,85 @@
+// Which turns the list shows: those that every field of the form lets through.
+
+const CHOICES = ["model", "key", "outcome", "tool"];
+const WAIT = 150; // milliseconds after the last letter
+
+export class Filter {
+  /** `search(text, signal)` returns the numbers of the turns in which the text occurs. */
+  constructor(form, { search, changed, rows }) {
+    this.form = form;
+    this.search = search;
+    this.changed = changed;
+    this.rows = rows;
+    this.found = null;
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", (event) => (event.target.name === "text" ? this.#later() : this.changed()));
+    form.addEventListener("focusin", () => this.#fill());
+    form.addEventListener("reset", () => setTimeout(() => this.#look()));
+    form.addEventListener("keydown", (key) => key.key === "Escape" && this.form.reset());
+  }
+
+  /** Whether anything is left out. */
+  get isOn() {
+    return Boolean(this.#value("text")) || Boolean(this.#value("longer")) || CHOICES.some((name) => this.#value(name));
+  }
+
+  passes(row) {
+    const text = this.#value("text").toLowerCase();
+    if (text && !this.found?.has(row.number) && !wordsOf(row).includes(text)) return false;
+    if (this.#value("longer") && !((row.total_ms ?? 0) >= 1000 * Number(this.#value("longer")))) return false;
+    return CHOICES.every((name) => !this.#value(name) || VALUES[name](row).includes(this.#value(name)));
+  }
+
+  /** More may have been said since the last look. */
+  async again() {
+    if (this.#value("text")) await this.#look();
+  }
+
+  #value(name) {
+    return this.form.elements[name].value.trim();
+  }
+
+  #later() {
+    clearTimeout(this.waiting);
+    this.waiting = setTimeout(() => this.#look(), WAIT);
+  }
+
+  async #look() {
+    const text = this.#value("text");
+    this.looking?.abort();
+    const looking = (this.looking = new AbortController());
+    this.found = null;
+    if (text) {
+      try {
+        this.found = await this.search(text, looking.signal);
+      } catch {
+        if (looking.signal.aborted) return; // a later one is on its way; without an answer the rows' own words count
+      }
+    }
+    this.changed();
+  }
+
+  /** The values that occur now. */
+  #fill() {
+    for (const name of CHOICES) {
+      const select = this.form.elements[name];
+      const values = [...new Set(this.rows().flatMap(VALUES[name]))].filter(Boolean).sort();
+      const known = [...select.options].slice(1).map((option) => option.value);
+      if (values.join("\n") === known.join("\n")) continue;
+      const { value } = select;
+      select.replaceChildren(select.options[0], ...values.map((each) => new Option(each, each)));
+      if (values.includes(value)) select.value = value;
+    }
+  }
+}
+
+const VALUES = {
+  model: (row) => [row.model],
+  key: (row) => [row.key],
+  outcome: (row) => [row.state === "running" ? "running" : row.finish],
+  tool: (row) => row.calls ?? [],
+};
+
+function wordsOf(row) {
+  return [row.id, row.model, row.said, row.answered, row.problem, row.error, ...(row.calls ?? [])].join("\n").toLowerCase();
+}

@@ -1,0 +1,42 @@
+// Where the time went: each phase of a turn as a bar on one scale.
+
+import { ms } from "./format.js";
+
+const MOST = 400; // phases
+const NAMES = {
+  body: "waiting for the client's request", preparing: "reading and translating", waiting: "waiting for the upstream",
+  connecting: "connecting", streaming: "streaming", stall: "no data", retry: "wait before another try", ask: "request",
+};
+
+/** Elements that show these phases. */
+export function timingOf({ timeline = [], row }) {
+  if (!timeline.length) return [Object.assign(document.createElement("p"), { textContent: "No times are known of this turn yet." })];
+  const end = Math.max(row.total_ms ?? 0, ...timeline.map((phase) => phase.to), 0.001);
+  const table = document.createElement("table");
+  table.className = "timing";
+  table.append(line("th", "Phase", "From", "Takes", "When"));
+  for (const phase of timeline.slice(0, MOST)) {
+    const took = phase.to - phase.from;
+    const element = line("td", nameOf(phase), ms(phase.from), ms(took), "");
+    element.dataset.phase = phase.phase;
+    const bar = document.createElement("div");
+    bar.className = "bar-of-time";
+    bar.style.marginLeft = `${(100 * phase.from) / end}%`;
+    bar.style.width = `${Math.max((100 * took) / end, 0.3)}%`;
+    element.lastElementChild.append(bar);
+    table.append(element);
+  }
+  const scale = Object.assign(document.createElement("p"), { className: "scale", textContent: `The whole turn took ${ms(end)}.` });
+  if (timeline.length > MOST) scale.textContent += ` ${timeline.length - MOST} more phases are not shown.`;
+  return [scale, table];
+}
+
+function nameOf({ phase, ask, words }) {
+  return [NAMES[phase] ?? phase, ask ? `${phase === "ask" ? "" : "of request "}${ask}` : "", words].filter(Boolean).join(" · ");
+}
+
+function line(kind, ...texts) {
+  const element = document.createElement("tr");
+  element.append(...texts.map((text) => Object.assign(document.createElement(kind), { textContent: text })));
+  return element;
+}

@@ -1,0 +1,205 @@
+// All about one turn, in tabs. A running turn grows while it is watched.
+
+import { again } from "./again.js";
+import { Answer } from "./answer.js";
+import { isCall, isOutput } from "./blocks.js";
+import { cacheLines, changesOf } from "./changes.js";
+import { tabs, unique } from "./controls.js";
+import { byCall, dialogue, itemsOf } from "./dialogue.js";
+import { fold, folded } from "./folded.js";
+import { following } from "./following.js";
+import { bytes, count, money, ms } from "./format.js";
+import { outcomeOf } from "./rows.js";
+import { comparison } from "./said.js";
+import { Timeline } from "./timeline.js";
+import { timingOf } from "./timing.js";
+
+export class TurnView {
+  /** `open(number)` shows another turn, `openSession(number)` a conversation, `tabShown(name)` hears of tabs. */
+  constructor(detail, { feed, headers, open, openSession, tabShown = () => {}, tab = "" }) {
+    Object.assign(this, { feed, headers, open, openSession, tabShown, tab });
+    this.isLive = detail.row.state === "running";
+    this.element = document.getElementById("turn").content.firstElementChild.cloneNode(true);
+    this.stopping = new AbortController();
+    this.answerPlace = document.createElement("div");
+    this.answer = new Answer(this.answerPlace, this.isLive ? following : () => () => {}, { open: this.isLive });
+    this.eventsPane = document.getElementById("run").content.querySelector('.pane[data-pane="events"]').cloneNode(true);
+    this.timeline = new Timeline(this.eventsPane, { live: this.isLive });
+    if (this.isLive) this.#watch(detail.row.number);
+    else for (const { event, at } of detail.events) this.#take(event, at);
+    this.show(detail);
+  }
+
+  /** Show this detail. */
+  show(detail) {
+    this.detail = detail;
+    this.#head();
+    this.#lay();
+    if (detail.refused) this.answer.refused(detail.refused.error ?? {});
+    this.timeline.end();
+    this.#compareWithBefore();
+  }
+
+  stop() {
+    this.stopping.abort();
+  }
+
+  #take(event, at) {
+    this.timeline.take(event, at);
+    this.answer.take(event);
+  }
+
+  async #watch(number) {
+    try {
+      for await (const { type, note } of this.feed.live(number, this.stopping.signal)) {
+        if (type === "sent") for (const event of note.events) this.#take(event, note.at);
+      }
+      const detail = await this.feed.turn(number);
+      if (detail && !this.stopping.signal.aborted) this.show(detail);
+    } catch (error) {
+      if (!this.stopping.signal.aborted) this.#one(".notes").textContent = `The connection was lost: ${error.message}`;
+    }
+  }
+
+  #head() {
+    const { row, asks, events_left_out: leftOut } = this.detail;
+    this.#one("h2").textContent = `${row.model} · ${row.id}`;
+    const status = this.#one(".status");
+    const outcome = row.state === "running" ? "streaming" : row.finish === "refused" ? outcomeOf(row) : row.finish;
+    if (status.textContent !== outcome) status.textContent = outcome; // or a screen reader says it again
+    status.dataset.state = outcome.split(" ")[0];
+    const { tokens } = row;
+    this.#one(".figures").textContent = [
+      row.first_ms === null ? "" : `first token ${ms(row.first_ms)}`,
+      row.total_ms === null ? "" : `total ${ms(row.total_ms)}`,
+      tokens ? `${count(tokens.input)} → ${count(tokens.output)} tokens` : "",
+      tokens?.reasoning ? `${count(tokens.reasoning)} reasoning` : "",
+      money(row.cost),
+    ].filter(Boolean).join(" · ");
+    const warnings = new Set(asks.flatMap((ask) => ask.warnings ?? []));
+    if (leftOut) warnings.add(`${count(leftOut)} events of this request were too large to be kept.`);
+    this.#one(".warnings").replaceChildren(...[...warnings].map((text) => Object.assign(document.createElement("p"), { textContent: text })));
+    this.#one(".warnings").hidden = !warnings.size;
+    const button = this.#one(".to-session");
+    button.hidden = row.session === null || row.session === undefined;
+    button.onclick = () => this.openSession(row.session);
+  }
+
+  /** The part that needs the turn before, which has to be asked for. */
+  async #compareWithBefore() {
+    const { changes, fields } = this.detail;
+    const since = changes?.since ?? fields.prompt_since_number;
+    const before = since === undefined || since === null ? null : await this.feed.turn(since).catch(() => null);
+    this.before = before;
+    const lines = cacheLines(this.detail, before);
+    this.#one(".cache").replaceChildren(...lines);
+    this.#one(".cache").hidden = !lines.length;
+    const place = this.#one('.pane[data-name="changes"]');
+    if (place?.childElementCount) place.replaceChildren(...changesOf(this.detail, before, this.open));
+  }
+
+  /** The tabs. What is in them is made when they are shown. */
+  #lay() {
+    const panels = this.#panels();
+    const list = this.#one(".tabs").cloneNode(false); // without listeners for the tabs before
+    this.#one(".tabs").replaceWith(list);
+    for (const old of this.element.querySelectorAll(":scope > .pane")) old.remove();
+    for (const panel of panels) {
+      const tab = Object.assign(document.createElement("button"), { textContent: panel.title, id: unique("tab") });
+      const place = Object.assign(document.createElement("section"), { className: "pane", id: unique("panel"), hidden: true });
+      place.dataset.name = panel.name;
+      tab.dataset.name = panel.name;
+      tab.setAttribute("role", "tab");
+      tab.setAttribute("aria-controls", place.id);
+      place.setAttribute("role", "tabpanel");
+      place.setAttribute("aria-labelledby", tab.id);
+      list.append(tab);
+      this.element.append(place);
+    }
+    this.showTab = tabs(list, this.element, (tab) => this.#shown(panels.find(({ name }) => name === tab.dataset.name)));
+    this.showTab(list.querySelector(`[data-name="${CSS.escape(this.tab)}"]`) ?? list.firstElementChild);
+  }
+
+  /** Show the tab of this name, if there is one. */
+  choose(name) {
+    const tab = this.#one(`.tabs [data-name="${CSS.escape(name)}"]`);
+    if (tab) this.showTab(tab);
+  }
+
+  #shown(panel) {
+    const place = this.#one(`.pane[data-name="${panel.name}"]`);
+    if (!place.childElementCount) place.append(...panel.make());
+    if (this.tab !== panel.name) this.tabShown(panel.name);
+    this.tab = panel.name;
+  }
+
+  #panels() {
+    const { detail } = this;
+    const many = detail.asks.length > 1;
+    return [
+      { name: "conversation", title: "Conversation", make: () => [scrolled(this.#conversation(), "Conversation")] },
+      ...(detail.changes ? [{ name: "changes", title: "What changed", make: () => changesOf(detail, this.before, this.open) }] : []),
+      { name: "request", title: "Client request", make: () => [scrolled(folded(detail.request), "Client request", "json")] },
+      ...detail.asks.map((ask, index) => ({
+        name: `ask-${index + 1}`,
+        title: many ? `Upstream request ${index + 1} · ${ask.upstream}` : "Upstream request",
+        make: () => [scrolled(this.#ask(ask), "Upstream request", "json")],
+      })),
+      { name: "events", title: "Events", make: () => [...this.eventsPane.childNodes] },
+      { name: "response", title: "Response", make: () => [scrolled(folded(this.#response()), "Response", "json")] },
+      { name: "timing", title: "Timing", make: () => [scrolled(timingOf(detail), "Timing")] },
+      { name: "compare", title: "Said and sent on", make: () => [scrolled(comparison(detail), "What the upstream said and the client got")] },
+      { name: "again", title: "Run again", make: () => again(detail, { headers: this.headers }) },
+    ];
+  }
+
+  #conversation() {
+    const items = itemsOf(this.detail.request);
+    const calls = byCall(items, isCall);
+    const outputs = byCall(items, isOutput);
+    const from = this.detail.changes?.new_items?.[0] ?? 0;
+    const { instructions, left_out: leftOut } = this.detail.request ?? {};
+    const elements = [];
+    if (leftOut) elements.push(note(`The request is not shown: ${leftOut}`));
+    if (instructions) elements.push(fold(["Instructions", `${count(String(instructions).length)} characters`], () => folded(instructions)));
+    if (from) elements.push(fold([`${from} items that were there before`], () => dialogue(items.slice(0, from), { outputs, calls })));
+    elements.push(...dialogue(items.slice(from), { outputs, calls }));
+    const answer = document.createElement("div");
+    answer.className = "answer-of-turn";
+    answer.append(this.answerPlace);
+    return [...elements, answer];
+  }
+
+  #ask({ model, error, prompt, body, raw, outcome, started_ms: started, first_ms: first, ended_ms: ended }) {
+    const times = [["began at", started], ["first data at", first], ["ended at", ended]];
+    const words = [model, outcome, ...times.map(([what, at]) => (at === null || at === undefined ? "" : `${what} ${ms(at)}`))];
+    return [
+      note(words.filter(Boolean).join(" · ")),
+      ...(error ? [fold(["Error"], () => folded(error), { open: true })] : []),
+      ...(prompt ? [fold(["Prompt, in no dialect"], () => folded(prompt))] : []),
+      fold(["Upstream body"], () => folded(body), { open: true }),
+      ...(raw ? [fold(["Upstream bytes, as they came", bytes(raw.bytes), raw.left_out ? `${bytes(raw.left_out)} not kept` : ""], () => folded(raw.text))] : []),
+    ];
+  }
+
+  #response() {
+    const { refused, response, fields } = this.detail;
+    return refused ? { error: refused.error } : (response ?? fields);
+  }
+
+  #one(selector) {
+    return this.element.querySelector(selector);
+  }
+}
+
+function scrolled(elements, name, kind = "scrolled") {
+  const place = Object.assign(document.createElement("div"), { className: kind, tabIndex: 0 });
+  place.setAttribute("role", "group");
+  place.setAttribute("aria-label", name);
+  place.append(...elements);
+  return place;
+}
+
+function note(text) {
+  return Object.assign(document.createElement("p"), { className: "notes", textContent: text });
+}
