@@ -144,9 +144,8 @@ OpenAI(base_url="{url}/v1", api_key="none").responses.create(model="demo", input
     newest = page.locator("#turns li").first
     expect(newest.locator(".finish")).to_have_text("200 completed")
     page.keyboard.press("ArrowDown")  # the list has the focus
-    page.get_by_role("tab", name="Upstream request").click()
-    page.locator("#watched summary", has_text="Client request").click()
-    expect(page.locator("#watched .json details").first).to_contain_text("I am somebody else.")
+    page.get_by_role("tab", name="Client request").click()
+    expect(page.locator("#watched .pane:not([hidden]) > .json")).to_contain_text("I am somebody else.")
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")

@@ -13,7 +13,7 @@ from tests.support.running import ROOT
 from tests.support.serving import serving
 
 in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-STYLE: Final = (ROOT / "app/inspector/static/style.css").read_text()
+STYLE: Final = "".join((ROOT / f"app/inspector/static/{name}.css").read_text() for name in ("style", "watch"))
 SETTLED = 20_000
 LEAST: Final = 4.5
 """The contrast of text with its background that WCAG AA asks for."""

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import httpx
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.chromium import CHROMIUM
@@ -47,21 +47,19 @@ def test_a_turn_says_how_much_was_read_and_what_changed_first(page: Page) -> Non
             page.click("#tab-watch")
             expect(page.locator("#turns li")).to_have_count(3)
 
-            def shown(request_id: str) -> str:
+            def show(request_id: str) -> Locator:
                 page.click(f"#turns li[data-id='{request_id}']")
-                expect(page.locator("#watched .status")).to_have_text("completed")
-                line = page.locator("#watched .cache")
-                return (line.text_content() or "") if line.is_visible() else ""
+                expect(page.locator("#watched h2")).to_contain_text(request_id)
+                return page.locator("#watched .cache")
 
             def when(request_id: str) -> str:
                 return page.locator(f"#turns li[data-id='{request_id}'] .when").text_content() or ""
 
-            assert shown(first) == ""
+            expect(show(first)).to_be_hidden()
             unchanged = "nothing changed at the beginning of the prompt."
-            assert shown(grown) == f"Cache: 98 % read. Since the request of {when(first)}, {unchanged}"
-            line = shown(changed)
+            expect(show(grown)).to_have_text(f"Cache: 98 % read. Since the request of {when(first)}, {unchanged}")
             since = f"Cache: 10 % read. Since the request of {when(grown)}, "
-            assert line.startswith(f"{since}messages[0] (system) changed, near byte "), line
+            expect(show(changed)).to_contain_text(f"{since}messages[0] (system) changed, near byte ")
             said = "You are an agent. It is 12:0{}. Read before you write. Read before you…"
             assert excerpts(page) == [f"before: {said.format(0)}", f"now:    {said.format(1)}"]
             assert page.locator("#watched .cache mark").all_text_contents() == ["0", "1"]

@@ -23,8 +23,8 @@ PNG_URL: Final = (
     "data:image/png;base64,"
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-TABS: Final = ["Conversation", "What changed", "Client request", "Upstream request", "Events", "Response", "Timing",
-               "Said and sent on", "Run again"]  # fmt: skip
+TABS: Final = ["Conversation", "Changes", "Client request", "Upstream request", "Events", "Response", "Timing",
+               "Compare", "Run again"]  # fmt: skip
 
 
 def image(url: str) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def test_a_conversation_shows_what_is_new_and_calls_beside_their_outputs(page: P
 
 
 def test_what_changed_since_the_turn_before_is_said_in_words(page: Page) -> None:
-    show(page, 2, "What changed")
+    show(page, 2, "Changes")
     pane = page.locator(".pane[data-name=changes]")
     expect(pane.locator("mark").last).to_have_text("very ")
     assert pane.locator("li").all_text_contents() == [
@@ -144,13 +144,13 @@ def test_the_times_of_all_phases_are_on_one_scale(page: Page) -> None:
 
 
 def test_what_the_upstream_said_is_compared_with_what_the_client_got(page: Page) -> None:
-    show(page, 2, "Said and sent on")
+    show(page, 2, "Compare")
     pane = page.locator(".pane[data-name=compare]")
     expect(pane).to_contain_text("12 bytes of the upstream are not kept")
     different = pane.locator(".compared[data-same=false]").first
     expect(different).to_contain_text("Text: upstream 11 characters, client 26")
     expect(different.locator("pre").first).to_have_text("Good mornin")
-    show(page, 1, "Said and sent on")
+    show(page, 1, "Compare")
     expect(pane).to_contain_text("The bytes of the upstream are not kept")
 
 

@@ -123,12 +123,8 @@ def test_what_the_client_sent_is_folded_and_opened_part_by_part(page: Page, url:
         url,
         post(url, instructions=f"Be brief.\n{LONG}", input=[{"role": "user", "content": f"Fix {LONG}"}, CALL, OUTPUT]),
     ).click()
-    page.get_by_role("tab", name="Upstream request").click()
-    request = page.locator("#watched .json > details").first
-    summary = request.locator(":scope > summary")
-    expect(summary).to_contain_text("Client request · ")
-    assert not request.evaluate("each => each.open")
-    summary.click()
+    page.get_by_role("tab", name="Client request").click()
+    request = page.locator("#watched .pane:not([hidden]) > .json")
     parts = request.locator(":scope > details > summary")
     expect(parts.first).to_contain_text("instructions · ")
     expect(request.locator("pre").first).to_contain_text('"model": "demo"')
@@ -160,9 +156,14 @@ def test_a_long_answer_is_read_from_its_beginning_and_can_be_shown_whole(page: P
         )
         with serving(settings) as url:
             watch(page, url, post(url, model="m", input="Hi")).click()
+            expect(page.locator("#watched .item.message").last).to_contain_text("line 199")
             page.wait_for_timeout(200)  # for what might scroll
-            assert page.eval_on_selector("#watched .answer", "box => box.scrollTop") == 0
-            box = page.locator("#watched .answer")
+            assert page.eval_on_selector("#watched .scrolled", "box => box.scrollTop") == 0
+            page.click("#tab-try")
+            page.fill("#input", "Hi")
+            page.click("#send")
+            expect(page.locator(".status").first).to_have_text("completed", timeout=SETTLED)
+            box = page.locator("#runs .answer")
             assert box.evaluate("box => box.scrollHeight > 2 * box.clientHeight")
             button = page.get_by_role("button", name="Show the whole answer")
             button.click()
@@ -174,6 +175,9 @@ def test_a_long_answer_is_read_from_its_beginning_and_can_be_shown_whole(page: P
 
 
 def test_a_short_answer_has_nothing_to_expand(page: Page, url: str) -> None:
-    watch(page, url, post(url, input="Hello!")).click()
-    expect(page.locator("#watched .item.message")).to_be_visible()
-    expect(page.locator("#watched .expand")).to_be_hidden()
+    page.goto(url)
+    expect(page.locator("#model")).to_have_value("demo")
+    page.fill("#input", "Hello!")
+    page.click("#send")
+    expect(page.locator("#runs .item.message")).to_be_visible()
+    expect(page.locator("#runs .expand")).to_be_hidden()

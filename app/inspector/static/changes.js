@@ -42,7 +42,7 @@ function toolWords({ added = [], removed = [], changed = [], is_reordered: reord
 
 /** How much of the prompt the upstream had in its cache, and what changed first since the request before. */
 export function cacheLines(detail, before) {
-  const { prompt_change: change } = detail.fields;
+  const change = detail.fields.prompt_change;
   const { input = 0, cached = 0 } = detail.row.tokens ?? {};
   const since = before ? `Since the request of ${before.row.when}` : "Since the request before";
   const parts = [

@@ -98,7 +98,8 @@ export class SessionView {
     const fresh = turn.new ?? [];
     const output = turn.output ?? [];
     const own = byCall(output, isCall);
-    const earlier = fresh.filter((item) => isOutput(item) && this.calls.has(item.call_id) && !own.has(item.call_id));
+    const here = byCall(fresh, isCall);
+    const earlier = fresh.filter((item) => isOutput(item) && this.calls.has(item.call_id) && !here.has(item.call_id) && !own.has(item.call_id));
     const said = fresh.filter((item) => !earlier.includes(item));
     section.append(
       this.#title(turn.row),

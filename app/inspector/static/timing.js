@@ -5,19 +5,19 @@ import { ms } from "./format.js";
 const MOST = 400; // phases
 const NAMES = {
   body: "waiting for the client's request", preparing: "reading and translating", waiting: "waiting for the upstream",
-  connecting: "connecting", streaming: "streaming", stall: "no data", retry: "wait before another try", ask: "request",
+  connecting: "connecting", streaming: "streaming", stall: "no data", retry: "wait before another try", ask: "request", ending: "ending",
 };
 
 /** Elements that show these phases. */
 export function timingOf({ timeline = [], row }) {
   if (!timeline.length) return [Object.assign(document.createElement("p"), { textContent: "No times are known of this turn yet." })];
-  const end = Math.max(row.total_ms ?? 0, ...timeline.map((phase) => phase.to), 0.001);
+  const end = Math.max(row.total_ms ?? 0, ...timeline.map((phase) => phase.to ?? phase.from), 0.001);
   const table = document.createElement("table");
   table.className = "timing";
   table.append(line("th", "Phase", "From", "Takes", "When"));
   for (const phase of timeline.slice(0, MOST)) {
-    const took = phase.to - phase.from;
-    const element = line("td", nameOf(phase), ms(phase.from), ms(took), "");
+    const took = (phase.to ?? end) - phase.from;
+    const element = line("td", nameOf(phase), ms(phase.from), phase.to === null ? "running" : ms(took), "");
     element.dataset.phase = phase.phase;
     const bar = document.createElement("div");
     bar.className = "bar-of-time";
@@ -26,7 +26,7 @@ export function timingOf({ timeline = [], row }) {
     element.lastElementChild.append(bar);
     table.append(element);
   }
-  const scale = Object.assign(document.createElement("p"), { className: "scale", textContent: `The whole turn took ${ms(end)}.` });
+  const scale = Object.assign(document.createElement("p"), { className: "scale", textContent: `${row.state === "running" ? "So far" : "The whole turn"}: ${ms(end)}.` });
   if (timeline.length > MOST) scale.textContent += ` ${timeline.length - MOST} more phases are not shown.`;
   return [scale, table];
 }

@@ -15,9 +15,12 @@ import { Timeline } from "./timeline.js";
 import { timingOf } from "./timing.js";
 
 export class TurnView {
-  /** `open(number)` shows another turn, `openSession(number)` a conversation, `tabShown(name)` hears of tabs. */
-  constructor(detail, { feed, headers, open, openSession, tabShown = () => {}, tab = "" }) {
-    Object.assign(this, { feed, headers, open, openSession, tabShown, tab });
+  /**
+   * `open(number)` shows another turn, `openSession(number)` a conversation, `tabShown(name)` hears of tabs,
+   * `numberOf(id)` is the number of the turn with this request id.
+   */
+  constructor(detail, { feed, headers, open, openSession, numberOf, tabShown = () => {}, tab = "" }) {
+    Object.assign(this, { feed, headers, open, openSession, numberOf, tabShown, tab });
     this.isLive = detail.row.state === "running";
     this.element = document.getElementById("turn").content.firstElementChild.cloneNode(true);
     this.stopping = new AbortController();
@@ -88,14 +91,14 @@ export class TurnView {
   /** The part that needs the turn before, which has to be asked for. */
   async #compareWithBefore() {
     const { changes, fields } = this.detail;
-    const since = changes?.since ?? fields.prompt_since_number;
-    const before = since === undefined || since === null ? null : await this.feed.turn(since).catch(() => null);
-    this.before = before;
-    const lines = cacheLines(this.detail, before);
+    const ask = (number) => (number === undefined ? null : this.feed.turn(number).catch(() => null));
+    this.before = await ask(changes?.since);
+    const since = this.numberOf(fields.prompt_since); // the prompt it was compared with may be another one's
+    const lines = cacheLines(this.detail, since === changes?.since ? this.before : await ask(since));
     this.#one(".cache").replaceChildren(...lines);
     this.#one(".cache").hidden = !lines.length;
     const place = this.#one('.pane[data-name="changes"]');
-    if (place?.childElementCount) place.replaceChildren(...changesOf(this.detail, before, this.open));
+    if (place?.childElementCount) place.replaceChildren(...changesOf(this.detail, this.before, this.open));
   }
 
   /** The tabs. What is in them is made when they are shown. */
@@ -138,7 +141,7 @@ export class TurnView {
     const many = detail.asks.length > 1;
     return [
       { name: "conversation", title: "Conversation", make: () => [scrolled(this.#conversation(), "Conversation")] },
-      ...(detail.changes ? [{ name: "changes", title: "What changed", make: () => changesOf(detail, this.before, this.open) }] : []),
+      ...(detail.changes ? [{ name: "changes", title: "Changes", make: () => changesOf(detail, this.before, this.open) }] : []),
       { name: "request", title: "Client request", make: () => [scrolled(folded(detail.request), "Client request", "json")] },
       ...detail.asks.map((ask, index) => ({
         name: `ask-${index + 1}`,
@@ -148,7 +151,7 @@ export class TurnView {
       { name: "events", title: "Events", make: () => [...this.eventsPane.childNodes] },
       { name: "response", title: "Response", make: () => [scrolled(folded(this.#response()), "Response", "json")] },
       { name: "timing", title: "Timing", make: () => [scrolled(timingOf(detail), "Timing")] },
-      { name: "compare", title: "Said and sent on", make: () => [scrolled(comparison(detail), "What the upstream said and the client got")] },
+      { name: "compare", title: "Compare", make: () => [scrolled(comparison(detail), "What the upstream said and the client got")] },
       { name: "again", title: "Run again", make: () => again(detail, { headers: this.headers }) },
     ];
   }
@@ -162,7 +165,7 @@ export class TurnView {
     const elements = [];
     if (leftOut) elements.push(note(`The request is not shown: ${leftOut}`));
     if (instructions) elements.push(fold(["Instructions", `${count(String(instructions).length)} characters`], () => folded(instructions)));
-    if (from) elements.push(fold([`${from} items that were there before`], () => dialogue(items.slice(0, from), { outputs, calls })));
+    if (from) elements.push(fold([`${from} ${from === 1 ? "item that was" : "items that were"} there before`], () => dialogue(items.slice(0, from), { outputs, calls })));
     elements.push(...dialogue(items.slice(from), { outputs, calls }));
     const answer = document.createElement("div");
     answer.className = "answer-of-turn";

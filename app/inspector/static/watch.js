@@ -96,6 +96,7 @@ export class Watch {
     this.shown.view = new TurnView(detail, {
       feed: this.feed, headers: this.headers, tab,
       open: (each) => this.openTurn(each),
+      numberOf: (id) => [...this.turns.values()].findLast(({ row }) => row.id === id)?.number,
       openSession: (each) => (location.hash = `#session/${each}`),
       tabShown: (name) => {
         this.shown.tab = name;
