@@ -173,8 +173,8 @@ def test_single_key_shortcuts_can_be_turned_off(page: Page, url: str) -> None:
     page.keyboard.press("1")
     expect(page.locator("#view-watch")).to_be_visible()
     page.reload()
-    page.keyboard.press("2")
-    expect(page.locator("#view-try")).to_be_visible()
+    page.keyboard.press("1")
+    expect(page.locator("#view-watch")).to_be_visible()
     page.click("#help")
     page.check("#single-keys")
 

@@ -157,5 +157,6 @@ def test_a_watcher_whose_server_was_started_anew_sees_each_event_once(page: Page
         httpx.post(f"{second.url}/responses", json={"model": "demo", "input": "Hi"})
         expect(page.locator("#turns .finish")).to_have_text("200 completed")
         page.locator("#turns li").click()
+        page.get_by_role("tab", name="Events").click()
         last = int(page.locator("#watched .number").last.text_content() or "")
         expect(page.locator("#watched .count")).to_contain_text(f"{last + 1} events")

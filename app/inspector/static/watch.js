@@ -30,12 +30,11 @@ export class Watch {
       drawn: () => this.#later(),
       state: (text) => this.#say(text),
     });
-    const narrow = (place) => matchMedia("(max-width: 760px)").matches && place.scrollIntoView();
     this.list = new Windowed($("turns"), {
-      make: ({ row }) => rowOf(row), chosen: ({ number }) => this.#rest(() => this.openTurn(number)), opened: () => narrow($("watched")),
+      make: ({ row }) => rowOf(row), chosen: ({ number }) => this.#rest(() => this.openTurn(number)),
     });
     this.conversations = new Windowed($("sessions"), {
-      make: conversationRow, chosen: ({ session }) => this.#rest(() => this.openSession(session)), opened: () => narrow($("conversation")),
+      make: conversationRow, chosen: ({ session }) => this.#rest(() => this.openSession(session)),
     });
     this.filter = new Filter($("filter"), {
       search: (text, signal) => this.feed.found(text, signal), changed: () => this.#draw(), rows: () => [...this.turns.values()].map(({ row }) => row),
@@ -89,6 +88,7 @@ export class Watch {
     if (this.session.view) return this.session.view.show(found);
     this.session.view = new SessionView(found, { open: (each) => this.openTurn(each) });
     $("conversation").replaceChildren(this.session.view.element);
+    bring($("conversation"));
   }
 
   #showTurn(detail, tab) {
@@ -104,6 +104,7 @@ export class Watch {
       },
     });
     $("watched").replaceChildren(this.shown.view.element);
+    bring($("watched"));
   }
 
   async #import() {
@@ -221,4 +222,9 @@ export class Watch {
   #say(text) {
     for (const place of document.querySelectorAll(".feed-state")) place.textContent = text;
   }
+}
+
+/** On a phone, what was chosen is below the list. */
+function bring(place) {
+  if (matchMedia("(max-width: 760px)").matches) place.scrollIntoView();
 }
