@@ -21,16 +21,9 @@ QUESTION: Final = {"role": "user", "content": "Use get_weather: is it warm in Pa
 AGENT: Final[list[dict[str, Any]]] = [
     {"input": "Tell me a long story."},
     {"input": [QUESTION], "tools": [WEATHER]},
-    {
-        "input": [
-            QUESTION,
-            {"type": "function_call", "call_id": "call_1", "name": "get_weather", "arguments": '{"city": "Paris"}'},
-            {"type": "function_call_output", "call_id": "call_1", "output": "It is 21 degrees in Paris."},
-        ],
-        "tools": [WEATHER],
-    },
 ]
-"""What an agent sends while the inspector watches: the last two belong together."""
+"""What an agent sends while the inspector watches."""
+OUTPUT: Final = {"type": "function_call_output", "output": "It is 21 degrees in Paris."}
 
 
 def main() -> None:
@@ -44,8 +37,21 @@ def main() -> None:
         light.fill("#beside", "demo")
         _send(light, "Please think it over.", "inspector-two.png")
         for body in AGENT:
-            httpx.post(f"{url}/v1/responses", json={"model": "demo", **body}, timeout=20).raise_for_status()
-        _watch(_opened(browser, url, "dark"), "inspector-watch.png")
+            answer = httpx.post(f"{url}/v1/responses", json={"model": "demo", **body}, timeout=20).raise_for_status()
+        [call] = answer.json()["output"]
+        loop = [QUESTION, call, {**OUTPUT, "call_id": call["call_id"]}]
+        httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": loop, "tools": [WEATHER]}, timeout=20)
+        httpx.post(f"{url}/v1/responses", json={"model": "dmeo", "input": "A mistyped name."}, timeout=20)
+        dark = _opened(browser, url, "dark")
+        _watch(dark, "Conversation", "inspector-watch.png")
+        _watch(dark, "Timing", "inspector-timing.png")
+        light = _opened(browser, url, "light")
+        _watch(light, "Changes", "inspector-changes.png")
+        _watch(light, "Events", "inspector-events.png")
+        _again(light, "inspector-again.png")
+        dark.get_by_role("button", name="Show the conversation").click()
+        expect(dark.locator(".turn-of-session .item").last).to_be_visible()
+        _take(dark, "inspector-sessions.png")
         browser.close()
 
 
@@ -60,15 +66,26 @@ def _send(page: Page, text: str, picture: str) -> None:
     page.fill("#input", text)
     page.keyboard.press("Control+Enter")
     expect(page.locator(".status").last).to_have_text("completed", timeout=20_000)
-    page.wait_for_timeout(300)
-    page.screenshot(path=PICTURES / picture)
+    _take(page, picture)
 
 
-def _watch(page: Page, picture: str) -> None:
-    page.get_by_role("tab", name="Watch").click()
-    expect(page.locator("#turns li")).to_have_count(5)
-    page.locator("#turns li").first.click()
+def _watch(page: Page, tab: str, picture: str) -> None:
+    page.locator("#tab-watch").click()
+    page.locator("#turns li", has_text="result: It is 21 degrees").click()
     expect(page.locator("#watched .status")).to_have_text("completed")
+    page.locator("#watched").get_by_role("tab", name=tab).click()
+    _take(page, picture)
+
+
+def _again(page: Page, picture: str) -> None:
+    page.locator("#watched").get_by_role("tab", name="Run again").click()
+    page.get_by_role("button", name="Send again").click()
+    expect(page.locator(".again .status").last).to_have_text("completed", timeout=20_000)
+    page.locator(".again textarea").evaluate("each => each.rows = 4")
+    _take(page, picture)
+
+
+def _take(page: Page, picture: str) -> None:
     page.wait_for_timeout(300)
     page.screenshot(path=PICTURES / picture)
 

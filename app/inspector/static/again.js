@@ -50,7 +50,6 @@ export function again(detail, { headers }) {
   }
   place.querySelector(".exports").append(
     button("Save as HAR", () => download(`turn-${detail.row.number}.har`, JSON.stringify(harOf(detail), null, 2), "application/json")),
-    button("Save as recording", () => transcript(detail.row.number, headers, said)),
   );
   return [place];
 }
@@ -82,13 +81,6 @@ function read(field) {
   }
   field.reportValidity();
   return null;
-}
-
-async function transcript(number, headers, said) {
-  const answer = await fetch(`/inspector/turns/${number}/transcript`, { headers: headers() }).catch(() => null);
-  if (answer?.ok) return download(`turn-${number}.zip`, await answer.blob(), "application/zip");
-  const problem = await answer?.json().catch(() => null);
-  said.textContent = problem?.error?.message ?? "The server did not send it.";
 }
 
 function button(text, act) {
