@@ -68,7 +68,9 @@ def answer(*output: dict[str, Any]) -> list[dict[str, Any]]:
     response: dict[str, Any] = {"id": "resp_1", "object": "response", "status": "completed", "output": list(output)}
     events: list[dict[str, Any]] = [{"type": "response.created", "response": {**response, "status": "in_progress"}}]
     for seat, item in enumerate(output):
-        events += [{"type": f"response.output_item.{end}", "output_index": seat, "item": item} for end in ("added", "done")]
+        events += [
+            {"type": f"response.output_item.{end}", "output_index": seat, "item": item} for end in ("added", "done")
+        ]
     events.append({"type": "response.completed", "response": response})
     return [{"at": float(at), "event": {**event, "sequence_number": at}} for at, event in enumerate(events)]
 
@@ -152,7 +154,9 @@ class FakeFeed:
 
     def keep(self, **kinds: dict[Any, Any]) -> None:
         """What is there to be asked for: `turns` and `sessions` by number, `found` by text."""
-        self._page.evaluate("kinds => Object.entries(kinds).forEach(([kind, all]) => Object.assign(kept[kind], all))", kinds)
+        self._page.evaluate(
+            "kinds => Object.entries(kinds).forEach(([kind, all]) => Object.assign(kept[kind], all))", kinds
+        )
 
     def tell(self, *events: tuple[str, Any], path: str = "rows") -> None:
         """Sends events to the page."""

@@ -37,10 +37,10 @@ def main() -> None:
         light.fill("#beside", "demo")
         _send(light, "Please think it over.", "inspector-two.png")
         for body in AGENT:
-            answer = httpx.post(f"{url}/v1/responses", json={"model": "demo", **body}, timeout=20).raise_for_status()
-        [call] = answer.json()["output"]
-        loop = [QUESTION, call, {**OUTPUT, "call_id": call["call_id"]}]
-        httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": loop, "tools": [WEATHER]}, timeout=20)
+            answer = _post(url, body)
+            [call] = answer["output"]
+            if call["type"] == "function_call":
+                _post(url, {**body, "input": [QUESTION, call, {**OUTPUT, "call_id": call["call_id"]}]})
         httpx.post(f"{url}/v1/responses", json={"model": "dmeo", "input": "A mistyped name."}, timeout=20)
         dark = _opened(browser, url, "dark")
         _watch(dark, "Conversation", "inspector-watch.png")
@@ -53,6 +53,11 @@ def main() -> None:
         expect(dark.locator(".turn-of-session .item").last).to_be_visible()
         _take(dark, "inspector-sessions.png")
         browser.close()
+
+
+def _post(url: str, body: dict[str, Any]) -> Any:
+    answer = httpx.post(f"{url}/v1/responses", json={"model": "demo", **body}, timeout=20)
+    return answer.raise_for_status().json()
 
 
 def _opened(browser: Browser, url: str, scheme: str) -> Page:

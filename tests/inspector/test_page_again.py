@@ -20,9 +20,14 @@ TURN: Final = detail(
     row(1, model="demo"),
     request={"type": "response.create", "model": "demo", "input": [{"role": "user", "content": "Say hello."}]},
     events=answer(said("Hello from then.")),
-    asks=[ask(raw={"text": "data: [DONE]\n\n", "bytes": 14, "left_out": 0}), ask(2, error={"code": "x"}, first_ms=None)],
+    asks=[
+        ask(raw={"text": "data: [DONE]\n\n", "bytes": 14, "left_out": 0}),
+        ask(2, error={"code": "x"}, first_ms=None),
+    ],
 )
-CUT: Final = detail(row(2, model="demo"), request={"model": "demo", "input": "data:image/png;base64,… (9000 characters)"})
+CUT: Final = detail(
+    row(2, model="demo"), request={"model": "demo", "input": "data:image/png;base64,… (9000 characters)"}
+)
 
 
 @pytest.fixture(scope="module")
@@ -141,10 +146,13 @@ def test_a_saved_turn_is_opened_again(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#watched .item[data-role=user]")).to_contain_text("Say hello.")
     expect(page.locator(".answer-of-turn")).to_contain_text("Hello from then.")
     page.get_by_role("tab", name="Run again").click()
-    expect(page.locator(".again textarea")).to_have_value(json.dumps({"model": "demo", "input": TURN["request"]["input"]}, indent=2))
+    expect(page.locator(".again textarea")).to_have_value(
+        json.dumps({"model": "demo", "input": TURN["request"]["input"]}, indent=2)
+    )
 
 
 EMPTY: Final[dict[str, Any]] = {"log": {"entries": []}}
+FOREIGN: Final[dict[str, Any]] = {"log": {"entries": [None, 5, {"request": {}}]}}
 DAMAGED: Final = {"log": {"entries": [{"_amProxyTurn": {"row": {"number": 1}, "asks": [], "events": [{"at": 1}]}}]}}
 
 
@@ -156,12 +164,14 @@ DAMAGED: Final = {"log": {"entries": [{"_amProxyTurn": {"row": {"number": 1}, "a
         ("null", "This file is no HAR: it has no entries."),
         ('{"log": 5}', "This file is no HAR: it has no entries."),
         (json.dumps(EMPTY), "This HAR was not saved by the inspector: it has no turn."),
-        (json.dumps({"log": {"entries": [None, 5, {"request": {}}]}}), "This HAR was not saved by the inspector: it has no turn."),
+        (json.dumps(FOREIGN), "This HAR was not saved by the inspector: it has no turn."),
         (json.dumps({"log": {"entries": [{"_amProxyTurn": 5}]}}), "The turn in this HAR is damaged."),
         (json.dumps(DAMAGED), "The turn in this HAR is damaged."),
     ],
-)  # fmt: skip
-def test_a_file_that_is_none_is_named_and_the_rest_stays(page: Page, tmp_path: Path, content: str, problem: str) -> None:
+)
+def test_a_file_that_is_none_is_named_and_the_rest_stays(
+    page: Page, tmp_path: Path, content: str, problem: str
+) -> None:
     file = tmp_path / "bad.har"
     file.write_text(content)
     page.set_input_files("#import", file)

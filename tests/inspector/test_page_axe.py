@@ -14,19 +14,31 @@ from tests.support.serving import serving
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 ITEMS: Final = [{"role": "user", "content": "Fix the tests."}, THOUGHT, CALL, OUTPUT]
-TEXT: Final = "# Done\n1. Read [this](https://example.com/)\n```sh\npytest\n```\n| a | b |\n|---|---|\n| 1 | 2 |\n> quoted"
+TEXT: Final = (
+    "# Done\n1. Read [this](https://example.com/)\n```sh\npytest\n```\n| a | b |\n|---|---|\n| 1 | 2 |\n> quoted"
+)
+RAW: Final = 'data: {"choices": [{"delta": {"content": "Other"}}]}\n'
 TURN: Final = detail(
     row(2),
     request={"model": "small", "instructions": "Be brief.", "input": ITEMS},
     events=answer(THOUGHT, CALL, said(TEXT)),
-    asks=[ask(warnings=["No search."], raw={"text": 'data: {"choices": [{"delta": {"content": "Other"}}]}\n', "bytes": 50, "left_out": 0})],
+    asks=[ask(warnings=["No search."], raw={"text": RAW, "bytes": 50, "left_out": 0})],
     timeline=[{"phase": "ask", "ask": 1, "from": 4, "to": 890, "words": "local"}],
     changes=changes(1, new_items=[3, 4], tools={"added": ["grep"]}),
-)  # fmt: skip
-SESSION: Final = {"session": 0, "turns": [
-    {"row": row(1), "changes": None, "instructions": "Be brief.", "new": ITEMS[:1], "output": [THOUGHT, CALL]},
-    {"row": row(2), "changes": changes(1, settings=["reasoning"]), "instructions": None, "new": [OUTPUT], "output": [said(TEXT)]},
-]}  # fmt: skip
+)
+SESSION: Final = {
+    "session": 0,
+    "turns": [
+        {"row": row(1), "changes": None, "instructions": "Be brief.", "new": ITEMS[:1], "output": [THOUGHT, CALL]},
+        {
+            "row": row(2),
+            "changes": changes(1, settings=["reasoning"]),
+            "instructions": None,
+            "new": [OUTPUT],
+            "output": [said(TEXT)],
+        },
+    ],
+}
 TABS: Final = ["conversation", "changes", "request", "ask-1", "events", "response", "timing", "compare", "again"]
 PLACES: Final = {
     "try": None,

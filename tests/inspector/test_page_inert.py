@@ -39,22 +39,40 @@ CASES: Final[dict[str, list[dict[str, Any]]]] = {
     "the text of a model": markdown(MARKUP),
     "code": markdown(f"```html\n{MARKUP}\n```\n`{MARKUP}`"),
     "a heading, a list, a table, and a quote": markdown(f"# {MARKUP}\n- {MARKUP}\n\n| {MARKUP} |\n|---|\n> {MARKUP}"),
-    "the address of a link": markdown(f"[a](javascript:{TAKEN}) [b](data:text/html,{SVG}) ![c](https://x.invalid/c.png)"),
+    "the address of a link": markdown(
+        f"[a](javascript:{TAKEN}) [b](data:text/html,{SVG}) ![c](https://x.invalid/c.png)"
+    ),
     "an image of Markdown": markdown(f"![x](x{MARKUP}) ![y](https://x.invalid/y.png)"),
     "the name and the arguments of a call": [{**CALL, "name": MARKUP, "namespace": MARKUP, "arguments": MARKUP}],
     "JSON in arguments": [{**CALL, "arguments": json.dumps({MARKUP: MARKUP})}],
     "the output of a tool": [CALL, {**OUTPUT, "output": MARKUP}],
     "the parts of an output": [CALL, {**OUTPUT, "output": [{"type": "input_text", "text": MARKUP}, {"type": MARKUP}]}],
-    "an image that is SVG": [image(SVG_URL), {"type": "image_generation_call", "output_format": "svg+xml", "result": "eA=="}],
+    "an image that is SVG": [
+        image(SVG_URL),
+        {"type": "image_generation_call", "output_format": "svg+xml", "result": "eA=="},
+    ],
     "an image of another server": [image("https://x.invalid/x.png"), image("//x.invalid/x"), image("x")],
     "an image that is none": [image("data:image/png;base64,eA=="), {"type": "image_generation_call", "result": MARKUP}],
     "a format with markup": [{"type": "image_generation_call", "output_format": MARKUP, "result": "eA=="}],
     "a type and a role": [{"type": MARKUP, "x": MARKUP}, {"type": "message", "role": MARKUP, "content": MARKUP}],
     "a status": [{**CALL, "status": MARKUP}],
-    "citations": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "x", "annotations": [
-        {"type": "url_citation", "url": f"javascript:{TAKEN}", "title": MARKUP}, {"url": "https://x.invalid", "title": MARKUP},
-    ]}]}],
-}  # fmt: skip
+    "citations": [
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [
+                {
+                    "type": "output_text",
+                    "text": "x",
+                    "annotations": [
+                        {"type": "url_citation", "url": f"javascript:{TAKEN}", "title": MARKUP},
+                        {"url": "https://x.invalid", "title": MARKUP},
+                    ],
+                }
+            ],
+        }
+    ],
+}
 """What -> items that are both input and output of a turn."""
 
 
@@ -93,7 +111,9 @@ def turn(items: list[dict[str, Any]], number: int = 1) -> dict[str, Any]:
         row(number),
         request={"model": MARKUP, "instructions": MARKUP, "input": items},
         events=answer(*items),
-        asks=[ask(body={"x": MARKUP}, raw={"text": MARKUP, "bytes": 9, "left_out": 0}, upstream=MARKUP, warnings=[MARKUP])],
+        asks=[
+            ask(body={"x": MARKUP}, raw={"text": MARKUP, "bytes": 9, "left_out": 0}, upstream=MARKUP, warnings=[MARKUP])
+        ],
         timeline=[{"phase": MARKUP, "ask": None, "from": 0, "to": 4, "words": MARKUP}],
         changes=changes(1, settings=[MARKUP], tools={"added": [MARKUP]}),
         fields={"prompt_change": f"messages[0] {MARKUP}"},
@@ -111,7 +131,9 @@ def test_it_stays_text_in_every_tab_and_in_the_conversation(page: Page, case: st
     expect(page.locator("#watched h2")).to_contain_text(f"req_{number}")
     for name in TABS:
         page.locator("#watched").get_by_role("tab", name=name, exact=name != "Upstream request").click()
-        page.locator("#watched").evaluate("each => each.querySelectorAll('details').forEach(part => (part.open = true))")
+        page.locator("#watched").evaluate(
+            "each => each.querySelectorAll('details').forEach(part => (part.open = true))"
+        )
     page.evaluate(f"location.hash = '#session/{number}'")
     expect(page.locator("#conversation h2")).to_have_text(f"Conversation {number}")
     expect(page.locator(".turn-of-session .item").first).to_be_visible()

@@ -149,5 +149,3 @@ def test_of_a_long_conversation_what_is_near_is_made(page: Page) -> None:
 def test_one_that_is_not_kept_is_said(page: Page) -> None:
     page.evaluate("location.hash = '#session/555'")
     expect(page.locator("#conversation")).to_have_text("This conversation is not kept, or no longer.")
-
-
