@@ -1,6 +1,6 @@
 """Tells whether two items are the same one of a conversation, although a client repeats what it got in its own way.
 
-Clients leave out ids and reasoning, write arguments anew, and turn a text into a list of parts or the other way round.
+Clients leave out ids and reasoning, write arguments in another way, and turn a text into a list of parts or back.
 """
 
 from collections.abc import Iterator

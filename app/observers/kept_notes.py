@@ -34,7 +34,7 @@ class KeptMessage:
 
     def release(self, parts: SharedParts) -> int:
         """Gives its parts up. The bytes that are free now."""
-        return sum(parts.release(each) for each in self.pieces if isinstance(each, SharedPart))
+        return _released(self.pieces, parts)
 
     def shown(self, head: bytes) -> bytes:
         """Its JSON, which begins with `head`."""
@@ -73,8 +73,7 @@ class Batch:
 
     def release(self, parts: SharedParts) -> int:
         """Gives its parts up. The bytes that are free now."""
-        long = [event for event in self.events if not isinstance(event, bytes)]
-        return sum(parts.release(each) for event in long for each in event if isinstance(each, SharedPart))
+        return sum(_released(event, parts) for event in self.events if not isinstance(event, bytes))
 
     def shown_events(self) -> list[bytes]:
         """The JSON of each event, without secrets."""
@@ -99,3 +98,7 @@ def _held(pieces: Sequence[Piece], parts: SharedParts) -> tuple[list[Piece], int
             kept.append(part)
             added += EACH_EVENT + size
     return kept, added
+
+
+def _released(pieces: Sequence[Piece], parts: SharedParts) -> int:
+    return sum(EACH_EVENT + parts.release(each) for each in pieces if isinstance(each, SharedPart))
