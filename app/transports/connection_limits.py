@@ -1,6 +1,7 @@
 """How many connections there may be, in all and of one address."""
 
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any, Final, NamedTuple
 
@@ -30,6 +31,7 @@ class ConnectionLimits(NamedTuple):
         return max(1, self.most // 2) if network.is_global else None
 
 
+@lru_cache(1024)
 def address_name(peer: Any) -> str:
     """What counts as one address: an IPv4 address, or a network of IPv6 with 64 bits, as one customer usually has.
 

@@ -9,6 +9,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from app.observers.metrics import Metrics, Served
 from app.parsing.request_body import parse_request
+from app.transports.open_connections import ConnectionCounts
 from tests.support.running import ROOT
 
 DASHBOARD = json.loads((ROOT / "deploy/grafana/dashboard.json").read_text())
@@ -19,6 +20,7 @@ FROM_OUTSIDE = {"instance", "le", "job"}
 """Labels that Prometheus itself adds, or that every histogram has."""
 WORDS = {
     "sum", "by", "rate", "max", "count", "histogram_quantile", "label_values", "le", "instance", "model",
+    "state", "limit",
 }  # fmt: skip
 HERE = 'job=~"$job", instance=~"$instance"'
 OURS_ALONE = "am_proxy_build_info"
@@ -28,7 +30,7 @@ FOR_CHOICES = {f"label_values({OURS_ALONE}, job)", f'label_values({OURS_ALONE}{{
 
 def exposed() -> dict[str, set[str]]:
     """The label names of every sample of a server on which everything has happened once."""
-    metrics = Metrics(Served(frozenset({"m"}), {"u": "p"}), "1", lambda: {"u": True})
+    metrics = Metrics(Served(frozenset({"m"}), {"u": "p"}), "1", lambda: {"u": True}, ConnectionCounts)
     fields = {
         "model": "m", "upstream": "u", "duration_ms": 9, "first_token_ms": 1, "input_tokens": 2, "output_tokens": 3,
         "warnings": ["w"], "dropped_tools": 1, "retries": {"u": 1}, "error": "upstream_error",
