@@ -45,13 +45,13 @@ def main() -> None:
         dark = _opened(browser, url, "dark")
         _watch(dark, "Conversation", "inspector-watch.png")
         _watch(dark, "Timing", "inspector-timing.png")
+        dark.get_by_role("button", name="Show the conversation").click()
+        expect(dark.locator(".turn-of-session .item").last).to_be_visible()
+        _take(dark, "inspector-sessions.png")
         light = _opened(browser, url, "light")
         _watch(light, "Changes", "inspector-changes.png")
         _watch(light, "Events", "inspector-events.png")
         _again(light, "inspector-again.png")
-        dark.get_by_role("button", name="Show the conversation").click()
-        expect(dark.locator(".turn-of-session .item").last).to_be_visible()
-        _take(dark, "inspector-sessions.png")
         browser.close()
 
 

@@ -74,6 +74,9 @@ def test_a_turn_is_sent_again_beside_the_original(page: Page) -> None:
     expect(runs.first.locator("h2")).to_have_text("demo · original")
     expect(runs.first.locator(".item")).to_contain_text("Hello from then.")
     expect(runs.last.locator(".item")).not_to_be_empty()
+    for run in runs.all():
+        run.get_by_role("tab", name="Upstream request").click()
+        expect(run.locator('.pane[data-pane="asked"]')).to_contain_text('"messages"')
 
 
 def test_it_can_be_edited_first(page: Page) -> None:

@@ -163,3 +163,11 @@ def test_a_turn_that_ends_changes_its_row(page: Page) -> None:
 def test_slash_leads_to_the_search(page: Page) -> None:
     page.locator("body").press("/")
     expect(page.locator("#filter [name=text]")).to_be_focused()
+
+
+def test_enter_leads_from_a_row_to_its_turn(page: Page) -> None:
+    page.locator(ROWS).nth(1).click()
+    expect(page.locator("#watched h2")).to_contain_text("req_998")
+    page.focus("#turns")
+    page.keyboard.press("Enter")
+    expect(page.locator("#watched [role=tab][aria-selected=true]")).to_be_focused()

@@ -101,7 +101,7 @@ def test_the_loop_of_an_agent_reads_as_one_conversation(page: Page) -> None:
     expect(first.locator(".pair .item").first).to_contain_text("pytest -q")
     expect(first.locator(".pair .item").last).to_contain_text("3 failed, 12 passed")
     expect(first.locator(".pair .item h3").last).to_contain_text("sent at 18:00:11")
-    expect(second).to_contain_text("1 output of calls, shown beside the calls")
+    expect(second).to_contain_text("1 output of a call, shown next to its call")
     assert "3 failed" not in (second.text_content() or "")
     expect(second).to_contain_text("Tools: + grep.")
     expect(second).to_contain_text("Settings changed: reasoning.")

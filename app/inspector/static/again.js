@@ -1,4 +1,4 @@
-// A turn once more: as it was, edited, or with another model, beside the original. And the turn as a program or a file.
+// A turn once more: as it was, edited, or with another model, next to the original. And the turn as a program or a file.
 
 import { download, harOf } from "./har.js";
 import { Run } from "./run.js";
@@ -31,7 +31,8 @@ export function again(detail, { headers }) {
     runs.replaceChildren(original(detail), run.element);
     place.querySelector(".stop").disabled = false;
     place.querySelector(".stop").onclick = () => run.stop();
-    await run.send({ ...body, stream: true }, headers());
+    const again = { ...body, stream: true };
+    await Promise.all([run.send(again, headers()), run.preview(again, headers())]);
     place.querySelector(".stop").disabled = true;
   });
   for (const [language, title] of Object.entries(PROGRAMS)) {
@@ -60,9 +61,10 @@ function requestOf(request) {
   return type === "response.create" || type === undefined ? rest : request;
 }
 
-function original({ row, events, refused, fields }) {
+function original({ row, events, refused, fields, asks }) {
   const run = new Run(`${row.model} · original`, { live: false });
   run.began = 0;
+  if (asks.length) run.asked(asks.at(-1).body);
   for (const { event, at } of events) run.take(event, at);
   if (refused) run.refuse(refused.status, refused.error ?? {});
   if (row.state !== "running") run.ended(fields);

@@ -1,4 +1,4 @@
-// Tabs and list boxes, as keyboards and screen readers expect them.
+// Tabs, as keyboards and screen readers expect them.
 
 let made = 0;
 
@@ -30,48 +30,4 @@ export function tabs(list, root, shown = () => {}) {
     key.preventDefault();
   });
   return show;
-}
-
-/** A list of options, one of which is selected: by a click, or by keys while the list has the focus. */
-export class Listbox {
-  constructor(list, { chosen = () => {}, opened = () => {} }) {
-    this.list = list;
-    this.chosen = chosen;
-    list.addEventListener("click", (click) => {
-      const row = click.target.closest("[role=option]");
-      if (!row) return;
-      this.select(row);
-      opened(row);
-    });
-    list.addEventListener("keydown", (key) => this.#key(key, opened));
-  }
-
-  select(row) {
-    this.list.querySelector("[aria-selected=true]")?.setAttribute("aria-selected", "false");
-    row.id ||= unique("option");
-    row.setAttribute("aria-selected", "true");
-    row.scrollIntoView({ block: "nearest" });
-    this.list.setAttribute("aria-activedescendant", row.id);
-    this.chosen(row);
-  }
-
-  clear() {
-    this.list.replaceChildren();
-    this.list.removeAttribute("aria-activedescendant");
-  }
-
-  #key(key, opened) {
-    if (key.target !== this.list) return;
-    const rows = [...this.list.querySelectorAll("[role=option]")];
-    const here = rows.findIndex((row) => row.getAttribute("aria-selected") === "true");
-    const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20, Home: -rows.length, End: rows.length }[key.key];
-    if (step !== undefined && rows.length) {
-      this.select(rows[Math.min(Math.max(here + step, 0), rows.length - 1)]);
-    } else if (key.key === "Enter" && here >= 0) {
-      opened(rows[here]);
-    } else {
-      return;
-    }
-    key.preventDefault();
-  }
 }

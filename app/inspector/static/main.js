@@ -28,21 +28,9 @@ async function send() {
   $("stop").disabled = false;
   const mine = running;
   const headers = form.headers();
-  await Promise.all(mine.map((run, index) => Promise.all([run.send(bodies[index], headers), preview(run, bodies[index])])));
+  await Promise.all(mine.map((run, index) => Promise.all([run.send(bodies[index], headers), run.preview(bodies[index], headers)])));
   if (running === mine) $("stop").disabled = true;
   if (mine.some((run) => run.needsKey)) form.listModels();
-}
-
-/** What the upstream is asked: the server translates the same request once more, and sends nothing. */
-async function preview(run, body) {
-  try {
-    const answer = await fetch("/inspector/ask", { method: "POST", headers: form.headers(), body: JSON.stringify(body) });
-    const shown = await answer.json();
-    run.asked(answer.ok ? shown.ask : shown);
-    if (answer.ok) run.warn(shown.warnings);
-  } catch (error) {
-    run.asked(`The server did not say: ${error.message}`);
-  }
 }
 
 function stop() {

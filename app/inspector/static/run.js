@@ -75,7 +75,19 @@ export class Run {
     }
   }
 
-  /** What an upstream would be sent. */
+  /** What the upstream is asked: the server translates the same request once more, and sends nothing. */
+  async preview(body, headers) {
+    try {
+      const answer = await fetch("/inspector/ask", { method: "POST", headers, body: JSON.stringify(body) });
+      const shown = await answer.json();
+      this.asked(answer.ok ? shown.ask : shown);
+      if (answer.ok) this.warn(shown.warnings);
+    } catch (error) {
+      this.asked(`The server did not say: ${error.message}`);
+    }
+  }
+
+  /** What an upstream was or would be sent. */
   asked(value) {
     this.#one('[data-pane="asked"] .json').replaceChildren(...folded(value));
   }

@@ -29,7 +29,8 @@ export class SessionView {
     const total = totalsOf(rows);
     this.outputs = byCall(turns.flatMap((turn) => turn.new ?? []), isOutput);
     this.calls = byCall(turns.flatMap((turn) => [...(turn.new ?? []), ...(turn.output ?? [])]), isCall);
-    this.sender = new Map(turns.flatMap((turn) => (turn.new ?? []).filter(isOutput).map((item) => [item.call_id, turn.row])));
+    const sent = turns.toReversed().flatMap((turn) => (turn.new ?? []).filter(isOutput).map((item) => [item.call_id, turn.row]));
+    this.sender = new Map(sent); // the first that sent it counts
     this.element.querySelector("h2").textContent = `Conversation ${session}`;
     this.element.querySelector(".figures").textContent = [
       `${count(turns.length)} ${turns.length === 1 ? "turn" : "turns"}`,
@@ -105,7 +106,7 @@ export class SessionView {
       this.#title(turn.row),
       ...(turn.instructions ? [fold(["Instructions", `${count(turn.instructions.length)} characters`], () => folded(turn.instructions))] : []),
       ...notes(turn.changes),
-      ...(earlier.length ? [note(`${earlier.length} ${earlier.length === 1 ? "output" : "outputs"} of calls, shown beside the calls`)] : []),
+      ...(earlier.length ? [note(`${earlier.length} ${earlier.length === 1 ? "output of a call" : "outputs of calls"}, shown next to ${earlier.length === 1 ? "its call" : "their calls"}`)] : []),
       ...dialogue(said),
       ...(turn.row.problem ? [Object.assign(document.createElement("p"), { className: "note failed", textContent: turn.row.problem })] : []),
       ...dialogue(output, { outputs: this.outputs, calls: own, note: (item) => this.#sentWith(item) }),

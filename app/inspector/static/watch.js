@@ -31,10 +31,10 @@ export class Watch {
       state: (text) => this.#say(text),
     });
     this.list = new Windowed($("turns"), {
-      make: ({ row }) => rowOf(row), chosen: ({ number }) => this.#rest(() => this.openTurn(number)),
+      make: ({ row }) => rowOf(row), chosen: ({ number }) => this.#rest(() => this.openTurn(number)), opened: (_, { byKey } = {}) => byKey && enter($("watched")),
     });
     this.conversations = new Windowed($("sessions"), {
-      make: conversationRow, chosen: ({ session }) => this.#rest(() => this.openSession(session)),
+      make: conversationRow, chosen: ({ session }) => this.#rest(() => this.openSession(session)), opened: (_, { byKey } = {}) => byKey && enter($("conversation")),
     });
     this.filter = new Filter($("filter"), {
       search: (text, signal) => this.feed.found(text, signal), changed: () => this.#draw(), rows: () => [...this.turns.values()].map(({ row }) => row),
@@ -222,6 +222,11 @@ export class Watch {
   #say(text) {
     for (const place of document.querySelectorAll(".feed-state")) place.textContent = text;
   }
+}
+
+/** Enter goes from the list to what it shows. */
+function enter(place) {
+  place.querySelector("[tabindex='0']")?.focus();
 }
 
 /** On a phone, what was chosen is below the list. */

@@ -174,7 +174,7 @@ export class Windowed {
     if (step !== undefined && this.items.length) {
       this.select(this.items[Math.min(Math.max(here + step, 0), this.items.length - 1)]);
     } else if (key.key === "Enter" && here >= 0) {
-      this.opened(this.selected);
+      this.opened(this.selected, { byKey: true });
     } else {
       return;
     }
