@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from .application import Application
 from .grammars.grammar_checker import GrammarChecker, can_check
 from .inspector.routes import Inspector
-from .new_upstreams import tapped_clients, upstream_of
+from .new_upstreams import NewUpstreams, new_upstreams
 from .observers.body_log import BodyLog
 from .observers.folder_recorder import FolderRecorder
 from .observers.recorded_settings import settings_for
@@ -24,6 +24,7 @@ from .observers.recording_writer import RecordingWriter
 from .protocol.ids import NewId, id_maker
 from .protocol.problems import ProblemError
 from .recordings.folders import UnfitFolderError
+from .recordings.reading import NoRecordingError
 from .sealing import EnvelopeSealer
 from .searching.searcher import Searcher
 from .settings import Seal, Server, Settings
@@ -37,16 +38,12 @@ from .transports.open_connections import OpenConnections
 from .transports.receiving import Bodies
 from .transports.websocket import PATHS, WebSockets
 from .turns.service import TurnService
-from .upstreams.listed_models import ListedModels
 from .upstreams.litellm_chat import close_connections, warm
-from .upstreams.port import AnyUpstream, Keep
 from .version import VERSION
 from .wiring import build_catalogue, fetcher_of, lists_of, search_client_of
 
 if TYPE_CHECKING:
-    from .fetching.fetcher import Fetcher
     from .observers.tracing import Tracing
-    from .searching.search_client import SearchClient
 
 DAY: Final = 86_400
 LEAST_OPENED: Final = 4 * 1024 * 1024
@@ -80,15 +77,13 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     """
     new_id = _id_maker()
     shared = new_state(settings) if before is None else next_state(settings, before)
-    keep = Keep(settings.server.upstream_idle_connections, settings.server.upstream_idle)
     sealers = sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes)
     folder_recorder = folder_recorder_of(settings, sealers)
-    clients = None if folder_recorder is None else tapped_clients()
-    upstreams = {name: upstream_of(upstream, keep, clients) for name, upstream in settings.upstreams.items()}
+    served, upstreams, replayed = upstreams_of(settings, recorded=folder_recorder is not None)
     fetcher, search_client = fetcher_of(settings), search_client_of(settings)
     grammar_checker = grammar_checker_of(settings)
     lists = lists_of(settings)
-    catalogue = build_catalogue(settings, upstreams, sealers, fetcher, lists)
+    catalogue = build_catalogue(served, upstreams, sealers, fetcher, lists, replayed=replayed)
     metrics, recorder = shared.metrics, shared.recorder
     searcher = Searcher(
         search_client,
@@ -126,12 +121,10 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         has_page=settings.serves_page,
     )
     websockets = WebSockets(service=service, auth=auth, server=settings.server, quotas=shared.websockets)
-    needs_litellm = any(upstream.via == "litellm" for upstream in settings.upstreams.values())
+    needs_litellm = any(upstream.via == "litellm" for upstream in served.upstreams.values())
 
     to_close = AsyncExitStack()
-    closables: list[
-        AnyUpstream | ListedModels | Fetcher | SearchClient | GrammarChecker | BodyLog | FolderRecorder | None
-    ] = [
+    closables: list[Closable | None] = [
         *upstreams.values(),
         *lists.values(),
         fetcher,
@@ -205,6 +198,14 @@ def grammar_checker_of(settings: Settings) -> GrammarChecker | None:
     if any(model.grammars == "ask_again" for model in settings.models.values()):
         raise LibraryMissingError('grammars = "ask_again" needs llguidance', "grammars")
     return None
+
+
+def upstreams_of(settings: Settings, *, recorded: bool) -> NewUpstreams:
+    """All upstreams. Raises `CannotStartError` if recordings cannot be read."""
+    try:
+        return new_upstreams(settings, recorded=recorded)
+    except NoRecordingError as error:
+        raise CannotStartError(f"recordings: {error}") from None
 
 
 def folder_recorder_of(settings: Settings, sealers: EnvelopeSealer | None) -> FolderRecorder | None:

@@ -1,11 +1,15 @@
 """Makes the client of each configured upstream, which may be recorded."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
 
-from .recordings.recorded_answers import RecordedAnswers
-from .settings import Upstream
+from .observers.recorded_settings import recorded_upstream
+from .recordings.reading import NoRecordingError
+from .recordings.recorded_answers import AnswersByAsk, RecordedAnswers, recordings_of
+from .settings import Settings, Upstream
 from .upstreams.demo import Demo
 from .upstreams.litellm_chat import LitellmChat
 from .upstreams.messages_address import messages_address
@@ -16,6 +20,8 @@ if TYPE_CHECKING:
 
 GRACE: Final = 5
 """Seconds by which a timeout of the HTTP client is longer than ours, which has the better message."""
+_SHOWN: Final = 8
+"""Names of upstreams in a message."""
 
 
 class Clients(NamedTuple):
@@ -25,6 +31,57 @@ class Clients(NamedTuple):
     litellm: Callable[..., AnyUpstream]
     http: "Callable[[], Callable[..., HttpServer]]"
     """Returns what makes the client of one address. Its library takes 0.15 s and 7 MB, only where it is used."""
+
+
+class NewUpstreams(NamedTuple):
+    """All upstreams of the settings."""
+
+    settings: Settings
+    """The settings, with upstreams that answer from recordings as they were recorded."""
+    upstreams: dict[str, AnyUpstream]
+    replayed: frozenset[str]
+    """The names of those that answer from recordings."""
+
+
+def new_upstreams(settings: Settings, *, recorded: bool) -> NewUpstreams:
+    """Makes all upstreams; `recorded`: they can be recorded. Raises `NoRecordingError` for unfit recordings."""
+    keep = Keep(settings.server.upstream_idle_connections, settings.server.upstream_idle)
+    clients = dict.fromkeys(settings.upstreams, tapped_clients() if recorded else PLAIN)
+    tables = dict(settings.upstreams)
+    for name, upstream in settings.upstreams.items():
+        if upstream.via == "replay":
+            tables[name], answers = replayed_upstream(name, upstream)
+            clients[name] = replayed_clients(answers, keeps_pace=upstream.recorded_pace)
+    return NewUpstreams(
+        replace(settings, upstreams=tables),
+        {name: upstream_of(table, keep, clients[name]) for name, table in tables.items()},
+        frozenset(name for name, upstream in settings.upstreams.items() if upstream.via == "replay"),
+    )
+
+
+def replayed_upstream(name: str, upstream: Upstream) -> tuple[Upstream, AnswersByAsk]:
+    """The upstream as it was recorded, with the time limits of this one, and its answers.
+
+    Raises `NoRecordingError` if it cannot be read, or if several upstreams were recorded and none has this name.
+    """
+    folder = Path(upstream.recordings).expanduser()
+    recordings = recordings_of(folder)
+    tables = {
+        other: table
+        for _, recording in recordings
+        for other, table in recording.about.settings.get("upstreams", {}).items()
+        if other in recording.about.upstreams
+    }
+    chosen = name if name in tables else next(iter(tables), "")
+    if not tables or (len(tables) > 1 and name not in tables):
+        some = ", ".join(sorted(tables)[:_SHOWN]) or "no upstream that was asked"
+        raise NoRecordingError(f"{folder} has recordings of {some}: name [upstreams.{name}] like one of these")
+    own = upstream.model_dump(exclude_unset=True, exclude={"via", "recordings", "recorded_pace"})
+    try:
+        return recorded_upstream({**tables[chosen], **own}), AnswersByAsk(recordings, chosen)
+    except (ValueError, TypeError, AttributeError) as error:
+        problem = str(error).split("\n")[0][:200]
+        raise NoRecordingError(f"{folder}: its settings are not understood: {problem}") from None
 
 
 def upstream_of(upstream: Upstream, keep: Keep = KEEP, clients: Clients | None = None) -> AnyUpstream:
@@ -61,6 +118,8 @@ def upstream_of(upstream: Upstream, keep: Keep = KEEP, clients: Clients | None =
             return NativeResponses(address, new_server=clients.http(), **connection)
         case "litellm":
             return clients.litellm(upstream.provider, base_url=upstream.base_url, **connection)
+        case "replay":
+            raise AssertionError  # pragma: no cover — `new_upstreams` replaces it
         case other:
             assert_never(other)
 

@@ -26,7 +26,7 @@ KeyHeader: TypeAlias = Literal["x-api-key", "authorization"]
 ToolsSentAs: TypeAlias = Literal["auto", "native", "functions"]
 """How a server with the Responses API gets the client's tools: as they are; every type as a function; or as its
 provider needs them."""
-Via: TypeAlias = Literal["litellm", "chat", "messages", "responses", "demo"]
+Via: TypeAlias = Literal["litellm", "chat", "messages", "responses", "demo", "replay"]
 """How an upstream is asked."""
 Format: TypeAlias = Literal["json_schema", "json_object"]
 """A format that a server may hold an answer to."""

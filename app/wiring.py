@@ -1,6 +1,6 @@
 """Builds the catalogue of models from the settings, and what fetches and searches."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +17,7 @@ from .protocol.seals import Sealers
 from .providers.capabilities import Capabilities
 from .providers.claude_models import claude_model
 from .providers.lookup import provider_of
+from .recordings.readable_seals import ReadableSeals
 from .searching.backends import BACKENDS, SearchPlace
 from .settings import Model, Settings, Upstream
 from .upstreams.breaker import Breaker
@@ -68,8 +69,13 @@ def build_catalogue(
     sealers: Sealers | None = None,
     fetcher: "Fetcher | None" = None,
     lists: Mapping[str, ListedModels] = MappingProxyType({}),
+    *,
+    replayed: Collection[str] = (),
 ) -> Catalogue:
-    """Make an entry for every model of the settings, with its upstreams in order."""
+    """Make an entry for every model of the settings, with its upstreams in order.
+
+    What `replayed` upstreams say is sealed readably, as recorded requests have it: it is in the recordings anyway.
+    """
     breakers = {name: _breaker(name, settings) for name in settings.upstreams}
 
     def entry(model: Model, name: str, others: tuple[Entry, ...] = ()) -> Entry:
@@ -90,7 +96,7 @@ def build_catalogue(
             ),
             passthrough=configured.auth == "passthrough",
             others=others,
-            sealers=sealers,
+            sealers=ReadableSeals() if name in replayed and sealers is not None else sealers,
             resolved=_resolver(settings, configured, fetcher),
         )
 

@@ -67,7 +67,7 @@ async def _report(settings: Settings, name: str) -> Report:
     if base_url is None:
         why = (
             "it runs inside this server"
-            if probed.upstream.via == "demo"
+            if probed.upstream.via in {"demo", "replay"}
             else "without a base_url only litellm finds it"
         )
         return Report(works=True, rows=[(f"{title} ", f"not probed: {why}")])

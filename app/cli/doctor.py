@@ -6,6 +6,8 @@ import time
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from typing import Any, Final
 
+from ..new_upstreams import replayed_upstream
+from ..recordings.reading import NoRecordingError
 from ..settings import Settings, did_you_mean
 from ..upstreams.litellm_chat import close_connections, load
 from ..upstreams.survey import ListedModel, Survey
@@ -69,6 +71,15 @@ async def _check(settings: Settings, names: Sequence[str]) -> int:
     return 1 if any(failed) else 0
 
 
+def _recordings(probed: ProbedUpstream) -> Step:
+    """What an upstream that answers from recordings has."""
+    try:
+        as_recorded, answers = replayed_upstream(probed.name, probed.upstream)
+    except NoRecordingError as error:
+        return Step("error", "recordings", str(error))
+    return Step("ok", "recordings", f"{answers.asks} different requests, recorded with via = {as_recorded.via}")
+
+
 def _verdict(steps: Sequence[Step]) -> str:
     """What is wrong with an upstream, in a few words; empty if nothing is."""
     for step in steps:
@@ -80,6 +91,9 @@ def _verdict(steps: Sequence[Step]) -> str:
 
 async def _steps(settings: Settings, probed: ProbedUpstream) -> AsyncGenerator[Step]:
     given = probed.upstream
+    if given.via == "replay":
+        yield _recordings(probed)
+        return
     if given.base_url is not None:
         yield Step("waiting", "reachable", "connecting")
         for step in await reach(given.base_url, probed.address_setting):

@@ -74,10 +74,7 @@ def settings_of(kept: dict[str, Any], model: str) -> Settings:
     Nothing is downloaded, and nothing is refused because of what happened before.
     """
     server = {**kept.get("server", {}), "fetch_urls": "never"}
-    upstreams = {
-        name: Upstream.model_validate({**_allowed(table), "breaker_failures": 0})
-        for name, table in kept["upstreams"].items()
-    }
+    upstreams = {name: recorded_upstream({**table, "breaker_failures": 0}) for name, table in kept["upstreams"].items()}
     table = Model.model_validate(_of_several(kept.get("model", {})))
     return Settings(
         server=Server.model_validate(server),
@@ -87,12 +84,15 @@ def settings_of(kept: dict[str, Any], model: str) -> Settings:
     )
 
 
-def _allowed(upstream: dict[str, Any]) -> dict[str, Any]:
-    """The settings that a recording may have, whoever wrote it, with an address that does not exist."""
+def recorded_upstream(upstream: dict[str, Any]) -> Upstream:
+    """The upstream of a recording, whoever wrote it, with an address that does not exist. Raises `ValueError`."""
     kept = {name: value for name, value in upstream.items() if name not in _NOT_KEPT}
     if address := upstream.get("base_url"):
         kept["base_url"] = nowhere(str(address))
-    return kept
+    if kept.get("via") == "replay":
+        message = "an upstream that was recorded cannot have via = replay"
+        raise ValueError(message)
+    return Upstream.model_validate(kept)
 
 
 def _of_several(model: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from .folders import folders_in
 from .reading import NoRecordingError, read
 from .recording import Arrival, Recording
 
-MOST_BYTES: Final = 256 * 1024 * 1024
+MOST_BYTES: Final = 64 * 1024 * 1024
 """Bytes of the recordings that one upstream serves."""
 _NEAREST: Final = 200
 """Recorded asks that are compared with one that has no recording."""
@@ -60,7 +60,10 @@ class AnswersInOrder:
 
 
 class AnswersByAsk:
-    """The answers in several recordings, by their asks. Of several answers to one ask, the last one is repeated."""
+    """The answers in several recordings, by their asks. Of several answers to one ask, the last one is repeated.
+
+    If no ask with this model fits, one with another model does: the name may be another one here.
+    """
 
     def __init__(self, recordings: Iterable[tuple[str, Recording]], upstream: str) -> None:
         self._answers: defaultdict[bytes, list[RecordedAnswer]] = defaultdict(list)
@@ -70,17 +73,24 @@ class AnswersByAsk:
             left = recording.about.outcome.get("finish") == "disconnected"
             for exchange in recording.exchanges:
                 if exchange.upstream == upstream:
+                    answer = RecordedAnswer(name, exchange.arrivals, left)
                     key = _key(exchange.ask)
-                    self._answers[key].append(RecordedAnswer(name, exchange.arrivals, left))
+                    self._answers[key].append(answer)
+                    self._answers[_key(_of_any_model(exchange.ask))].append(answer)
                     self._asks.setdefault(key, (name, exchange.ask))
+
+    @property
+    def asks(self) -> int:
+        """How many different asks were recorded."""
+        return len(self._asks)
 
     def next_answer(self, ask: Any) -> RecordedAnswer:
         """The next answer to this ask."""
         kept = blotted(ask)
         with self._one_at_a_time:
-            answers = self._answers.get(_key(kept))
-            if answers:
-                return answers.pop(0) if len(answers) > 1 else answers[0]
+            for key in (_key(kept), _key(_of_any_model(kept))):
+                if answers := self._answers.get(key):
+                    return answers.pop(0) if len(answers) > 1 else answers[0]
         raise NotRecordedError(self._nearest(kept))
 
     def _nearest(self, ask: Any) -> str:
@@ -90,7 +100,7 @@ class AnswersByAsk:
         asked = _key(ask)
         for key, (name, recorded) in list(self._asks.items())[:_NEAREST]:
             equal = _equal_bytes(key, asked)
-            if equal > longest and (found := first_difference(recorded, ask)) is not None:
+            if equal > longest and (found := first_difference(_of_any_model(recorded), _of_any_model(ask))):
                 longest = equal
                 before, now = _quoted(found.recorded), _quoted(found.now)
                 best = f" The nearest is in {name}: {found.where} is {before} there, and {now} here."
@@ -116,6 +126,10 @@ def recordings_of(folder: Path) -> list[tuple[str, Recording]]:
     if not found:
         raise NoRecordingError(f"{folder} has no recording")
     return found
+
+
+def _of_any_model(ask: Any) -> Any:
+    return {name: value for name, value in ask.items() if name != "model"} if isinstance(ask, dict) else ask
 
 
 def _key(ask: Any) -> bytes:
