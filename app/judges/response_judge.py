@@ -98,7 +98,7 @@ def judge_cut_answers(answers: Sequence[tuple[Mapping[str, Any], int]]) -> list[
             found.add(rules.CUT_STATUS, f"the reason is {reason!r}", narrowed(response, "id", "incomplete_details"))
         output = response.get("output")
         items = [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
-        if items and items[-1].get("status") not in {None, "incomplete"}:
+        if items and items[-1].get("status") not in (None, "incomplete"):
             detail = f"the status of the last item is {items[-1]['status']!r}"
             found.add(rules.CUT_ITEM, detail, narrowed(response, "id", "output"))
     return found.found

@@ -8,13 +8,13 @@ from . import client_rules as rules
 from .findings import Finding, Findings
 
 MISSING: Final = "the package openai is not installed, so its types were not asked"
-_CODES: Final = {"context_length_exceeded", "insufficient_quota", "model_not_found"}
+UNLISTED_CODES: Final = ("context_length_exceeded", "insufficient_quota", "model_not_found")
 """Codes of failed responses on which clients act, and which the package does not list."""
 _LATER: Final = {"cache_write_tokens", "logprobs", "name"}
 """Fields that the package demands, and that OpenAI's server sends only since some date: recordings lack them."""
 
 
-class _Types(NamedTuple):
+class OpenAITypes(NamedTuple):
     """Adapters for an event and a response, and the events that the package knows."""
 
     event: Any
@@ -23,7 +23,8 @@ class _Types(NamedTuple):
 
 
 @cache
-def _types() -> _Types:
+def openai_types() -> OpenAITypes:
+    """The types of the package, made once. An ImportError if it is not installed."""
     from openai.types.responses import Response, ResponseStreamEvent  # noqa: PLC0415 — takes half a second
     from pydantic import Field, TypeAdapter  # noqa: PLC0415 — as above
 
@@ -31,7 +32,7 @@ def _types() -> _Types:
     known = {get_args(each.model_fields["type"].annotation)[0] for each in get_args(union)}
     # rewrapped, because pydantic does not know the package's own discriminator and would try all types
     rewrapped: Any = Annotated[union, Field(discriminator="type")]
-    return _Types(TypeAdapter(rewrapped), TypeAdapter(Response), known)
+    return OpenAITypes(TypeAdapter(rewrapped), TypeAdapter(Response), known)
 
 
 class TypesJudge:
@@ -39,9 +40,9 @@ class TypesJudge:
 
     def __init__(self) -> None:
         self.trouble = ""
-        self._types: _Types | None = None
+        self._types: OpenAITypes | None = None
         try:
-            self._types = _types()
+            self._types = openai_types()
         except ImportError:
             self.trouble = MISSING
 
@@ -78,7 +79,7 @@ def _is_forgiven(fault: Any) -> bool:
     place = fault["loc"]
     is_begun = place[:2] == ("response.output_item.added", "item")
     is_later = fault["type"] == "missing" and place[-1] in _LATER and "item" not in place and "output" not in place
-    return is_begun or is_later or (place[-2:] == ("error", "code") and fault["input"] in _CODES)
+    return is_begun or is_later or (place[-2:] == ("error", "code") and fault["input"] in UNLISTED_CODES)
 
 
 def _listing(faults: list[Any]) -> str:

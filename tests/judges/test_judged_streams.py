@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.judges import TypesJudge, judge_answered_response, judge_stream
+from app.judges import TypesJudge, judge_answered_response, judge_cut_answers, judge_stream
 from tests.support import openai_streams
 from tests.support.running import ROOT
 from tests.support.servers.responses import answer, call, message
@@ -66,6 +66,12 @@ def test_values_of_any_type_are_judged(value: Any) -> None:
         for key in event.get("response", {}):
             judge_stream([{**event, "response": {**event["response"], key: value}}])
             judge_answered_response({**event["response"], key: value})
+            TypesJudge().response({**event["response"], key: value})
+    for key in (cut := openai_streams.CUT[-1]["response"]):
+        judge_cut_answers([({**cut, key: value}, 16)] * 2)
+    for key in cut["output"][-1]:
+        judge_cut_answers([({**cut, "output": [{**cut["output"][-1], key: value}]}, 16)])
+    TypesJudge().response({**openai_streams.TEXT[-1]["response"], "error": {"code": value, "message": "No."}})
 
 
 def test_the_findings_about_a_long_stream_are_few_and_short() -> None:

@@ -9,24 +9,22 @@ import json
 from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Any, Final, get_args
+from typing import Any, Final
 
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped] # it comes without types
-from openai.types.responses import Response, ResponseStreamEvent
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import ValidationError
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
+from app.judges.types_judge import UNLISTED_CODES, openai_types
+
 Event = Mapping[str, Any]
 
-CODES_OPENAI_DOES_NOT_LIST: Final = {"context_length_exceeded", "insufficient_quota", "model_not_found"}
-"""`error.code` values of `response.failed` that real clients act on, but that `ResponseError.code` does not name."""
-
-REASONS_OPENAI_DOES_NOT_LIST: Final = {"interrupted", "steered"}
+REASONS_OPENAI_DOES_NOT_LIST: Final = ("interrupted", "steered")
 """`incomplete_details.reason` of a response that the client ended; the types here are older than these endings."""
 
-_FORGIVEN: Final = {
-    ("error", "code"): CODES_OPENAI_DOES_NOT_LIST,
+_FORGIVEN: Final[dict[tuple[int | str, ...], tuple[str, ...]]] = {
+    ("error", "code"): UNLISTED_CODES,
     ("incomplete_details", "reason"): REASONS_OPENAI_DOES_NOT_LIST,
 }
 
@@ -74,13 +72,14 @@ def judge(events: Iterable[Event]) -> None:
     for event in events:
         if str(event.get("type")).startswith(EVENTS_NEITHER_KNOWS):
             continue
-        faults = _openai_faults(_events(), event) + _schema_faults(event)
+        faults = _openai_faults(openai_types().event, event) + _schema_faults(event)
         assert not faults, f"{event.get('type')}: " + "; ".join(faults)
 
 
 def judge_response(body: Event) -> None:
     """Refuse a response, as the body of `stream: false`, if either judge does."""
-    faults = _openai_faults(_response(), body) + _faults_against("ResponseResource", _as_the_schema_knows_it(body))
+    faults = _openai_faults(openai_types().response, body)
+    faults += _faults_against("ResponseResource", _as_the_schema_knows_it(body))
     assert not faults, "; ".join(faults)
 
 
@@ -99,20 +98,7 @@ def judge_error_frame(frame: Event) -> None:
     assert not faults, "; ".join(faults)
 
 
-@cache
-def _events() -> TypeAdapter[Any]:
-    """Rewrapped: the package's own discriminator means nothing to pydantic, which would then try all 53 types."""
-    union = get_args(ResponseStreamEvent)[0]
-    rewrapped: Any = Annotated[union, Field(discriminator="type")]
-    return TypeAdapter(rewrapped)
-
-
-@cache
-def _response() -> TypeAdapter[Any]:
-    return TypeAdapter(Response)
-
-
-def _openai_faults(adapter: TypeAdapter[Any], event: Event) -> list[str]:
+def _openai_faults(adapter: Any, event: Event) -> list[str]:
     try:
         adapter.validate_python(event, strict=True)
     except ValidationError as error:
@@ -121,14 +107,7 @@ def _openai_faults(adapter: TypeAdapter[Any], event: Event) -> list[str]:
 
 
 def _not_forgiven(error: ValidationError) -> list[Any]:
-    return [
-        fault
-        for fault in error.errors()
-        if not (fault["loc"][-2:] == ("error", "code") and fault["input"] in CODES_OPENAI_DOES_NOT_LIST)
-        and not (
-            fault["loc"][-2:] == ("incomplete_details", "reason") and fault["input"] in REASONS_OPENAI_DOES_NOT_LIST
-        )
-    ]
+    return [fault for fault in error.errors() if fault["input"] not in _FORGIVEN.get(fault["loc"][-2:], ())]
 
 
 @cache
