@@ -18,6 +18,7 @@ The map
     sealing.py          encrypts content that clients carry and only this server can read
     json_text.py        JSON as bytes and back, and the number of values in it
     key_search.py       finds what looks like a key in a text
+    limit_store/        the Redis or Valkey server in which all copies count together, and what happens without it
     off_loop.py         runs long work in threads
     open_files.py       how many files this process may open, and how many of them may be connections
     own_thread.py       runs blocking calls, such as looking up names, in threads of their own

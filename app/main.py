@@ -43,6 +43,7 @@ from .version import VERSION
 from .wiring import build_catalogue, fetcher_of, lists_of, search_client_of
 
 if TYPE_CHECKING:
+    from .limit_store.limit_store import LimitStore
     from .observers.tracing import Tracing
 
 DAY: Final = 86_400
@@ -76,7 +77,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     `Application.follow` applies the new settings to it. Without `before` they are applied at once.
     """
     new_id = _id_maker()
-    shared = new_state(settings) if before is None else next_state(settings, before)
+    shared = _state_of(settings, before)
     sealers = sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes)
     folder_recorder = folder_recorder_of(settings, sealers)
     served, upstreams, replayed = upstreams_of(settings, recorded=folder_recorder is not None)
@@ -121,7 +122,6 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         has_page=settings.serves_page,
     )
     websockets = WebSockets(service=service, auth=auth, server=settings.server, quotas=shared.websockets)
-    needs_litellm = any(upstream.via == "litellm" for upstream in served.upstreams.values())
 
     to_close = AsyncExitStack()
     closables: list[Closable | None] = [
@@ -132,6 +132,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         grammar_checker,
         body_log,
         folder_recorder,
+        shared.store,
     ]
     for closable in closables:
         if closable is not None:
@@ -141,7 +142,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        warming = asyncio.create_task(asyncio.to_thread(warm)) if needs_litellm else None
+        warming = await _begin(served, shared.store)
         yield
         if warming is not None:
             await warming
@@ -184,6 +185,20 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     return application
 
 
+def _state_of(settings: Settings, before: SharedState | None) -> SharedState:
+    store = limit_store_of(settings, before)
+    return new_state(settings, store) if before is None else next_state(settings, before, store)
+
+
+async def _begin(settings: Settings, store: "LimitStore | None") -> "asyncio.Task[None] | None":
+    """Connects to the store of limits, and loads litellm in the background, where they are used."""
+    if store is not None:
+        await store.start()
+    if not any(upstream.via == "litellm" for upstream in settings.upstreams.values()):
+        return None
+    return asyncio.create_task(asyncio.to_thread(warm))
+
+
 def _leave(websockets: WebSockets, recorder: Recorder | None) -> None:
     """End what would otherwise last for hours under outdated settings and keys."""
     websockets.leave()
@@ -219,6 +234,20 @@ def folder_recorder_of(settings: Settings, sealers: EnvelopeSealer | None) -> Fo
     except UnfitFolderError as error:
         raise CannotStartError(f"record: {error}") from None
     return FolderRecorder(writer, partial(settings_for, settings), server.record_turn_bytes, sealers)
+
+
+def limit_store_of(settings: Settings, before: SharedState | None) -> "LimitStore | None":
+    """The store of limits, if one is configured: the one in use, unless its settings have changed."""
+    if not settings.limits.store:
+        return None
+    if before is not None and before.store is not None and before.store.options == settings.limits:
+        return before.store
+    try:
+        from .limit_store.limit_store import LimitStore  # noqa: PLC0415 — few use it, and its library is an extra
+        from .limit_store.store_connection import StoreConnection, reason_of  # noqa: PLC0415 — as above
+    except ImportError:
+        raise LibraryMissingError("[limits] store needs the library redis", "redis") from None
+    return LimitStore(settings.limits, StoreConnection(settings.limits), reason_of)
 
 
 def tracing_of(settings: Settings) -> "Tracing | None":

@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Callable, Mapping
 from ipaddress import ip_network
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .observers.metrics import Metrics, Served
 from .observers.recorder import Recorder
@@ -17,6 +17,9 @@ from .turns.limits import Limits
 from .turns.quota import Quota
 from .turns.upstream_log import UpstreamLog
 from .version import VERSION
+
+if TYPE_CHECKING:
+    from .limit_store.limit_store import LimitStore
 
 log = logging.getLogger("am_proxy")
 
@@ -40,12 +43,16 @@ class SharedState(NamedTuple):
     seal_key: str
     upstream_log: UpstreamLog
     """Which upstreams fail."""
+    store: "LimitStore | None" = None
+    """Where all copies of this server count together."""
 
     def follow(self, settings: Settings, circuits: Callable[[], Mapping[str, bool]]) -> None:
         """Apply the limits of these settings. It cannot fail, so a reload is applied as a whole or not at all."""
         server = settings.server
         owners = len({key.name for key in settings.keys}) + takes_guests(settings)
-        self.limits.follow(server.max_turns, shared=bool(settings.keys) and owners > 1)
+        self.limits.follow(server.max_turns, shared=bool(settings.keys) and owners > 1, store=self.store)
+        if self.store is not None:
+            self.store.hold()
         self.arriving.follow(*_body_bytes(server))
         self.waiting.follow(*_body_bytes(server, WAITING))
         self.websockets.connections.follow(server.max_websockets, server.max_caller_websockets)
@@ -59,7 +66,7 @@ class SharedState(NamedTuple):
             self.metrics.follow(_served(settings), circuits)
 
 
-def new_state(settings: Settings) -> SharedState:
+def new_state(settings: Settings, store: "LimitStore | None" = None) -> SharedState:
     """The state of a server that starts."""
     server = settings.server
     connections = OpenConnections(connection_limits(server), note=_note)
@@ -77,17 +84,18 @@ def new_state(settings: Settings) -> SharedState:
         recorder=_recorder(settings),
         seal_key=os.urandom(32).hex(),
         upstream_log=UpstreamLog(),
+        store=store,
     )
 
 
-def next_state(settings: Settings, before: SharedState) -> SharedState:
+def next_state(settings: Settings, before: SharedState, store: "LimitStore | None" = None) -> SharedState:
     """The state under other settings. Only what is switched on or off is created again; nothing in `before` changes."""
     metrics, recorder = before.metrics, before.recorder
     if metrics is None or settings.server.metrics == "off":
         metrics = _metrics(settings, before.connections)
     if recorder is None or recorder.keep != settings.watched:
         recorder = _recorder(settings)
-    return before._replace(metrics=metrics, recorder=recorder)
+    return before._replace(metrics=metrics, recorder=recorder, store=store)
 
 
 def wanted_connections(server: Server) -> int:

@@ -86,6 +86,8 @@ def _tables(settings: Settings) -> Iterator[_Listed]:
     yield _Listed("[seal]", rows, is_needed=False)
     rows = list(_rows(dict(iter(settings.search)), "search", origins, settings.search.model_fields_set))
     yield _Listed("[search]", rows, is_needed=False)
+    rows = list(_rows(dict(iter(settings.limits)), "limits", origins, settings.limits.model_fields_set))
+    yield _Listed("[limits]", rows, is_needed=False)
     for index, key in enumerate(settings.keys):
         path = f"keys[{index}]"
         origin = origins.get(f"{path}.value") or origins.get(f"{path}.sha256", "")

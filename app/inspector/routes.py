@@ -130,7 +130,8 @@ class Inspector:
         caller = self.auth.caller(headers)
         async with self.service.look_only() as turn:
             try:
-                turn.admit(caller)
+                if (decided := turn.admit(caller)) is not None:
+                    await decided
                 vouch(request.scope)
             finally:  # a refusal has these headers too
                 request.state.headers = self.service.limits.headers(caller)

@@ -11,6 +11,7 @@ from .mistakes import ConfigMistakesError, Excerpt, Mistake, did_you_mean
 from .search import Search
 from .secret import Secret
 from .server import Key, Seal, Server
+from .shared_limits import SharedLimits
 from .sources import GIVEN
 from .upstream import Upstream
 from .values import is_loopback
@@ -28,6 +29,7 @@ __all__ = [
     "Secret",
     "Server",
     "Settings",
+    "SharedLimits",
     "Upstream",
     "did_you_mean",
     "is_loopback",

@@ -9,7 +9,7 @@ FILE: Final = "am-proxy.toml"
 OLD_FILE: Final = "config.toml"
 """The former name, which is also that of the configurations of other programs, such as Codex."""
 MOST_BYTES: Final = 4 * 1024 * 1024
-OURS: Final = frozenset({"server", "seal", "search", "keys", "upstreams", "models"})
+OURS: Final = frozenset({"server", "seal", "search", "limits", "keys", "upstreams", "models"})
 """The tables of a configuration of AM Proxy."""
 CODEX: Final = "is the configuration of Codex; AM Proxy's own is am-proxy.toml"
 

@@ -19,7 +19,7 @@ def wrong_types(data: dict[str, Any]) -> Iterator[tuple[Path, str]]:
     for kind, row in ROWS.items():
         tables = data.get(kind)
         match tables:
-            case dict() if kind in {"server", "seal", "search"}:
+            case dict() if kind in {"server", "seal", "search", "limits"}:
                 yield from _of_table(row, tables, (kind,))
             case dict() | list():
                 each = tables.items() if isinstance(tables, dict) else enumerate(tables)

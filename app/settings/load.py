@@ -27,7 +27,7 @@ _OTHERS = frozenset({"api_key", "base_url"})
 
 
 _STAND_INS = {
-    **dict.fromkeys(("api_key", "keys", "sha256", "value"), "0" * 64),
+    **dict.fromkeys(("api_key", "keys", "password", "sha256", "value"), "0" * 64),
     "base_url": "http://unknown.invalid",
 }
 """Valid values of settings that are often not in the file itself, but in a variable."""
@@ -79,6 +79,7 @@ def load(
         server=tables.server,
         seal=tables.seal,
         search=tables.search,
+        limits=tables.limits,
         keys=tuple(table.key() for table in tables.keys),
         upstreams=dict(DEMO_UPSTREAMS) if bare else tables.upstreams,
         models=dict(DEMO_MODELS) if bare else tables.models,

@@ -186,7 +186,8 @@ class KeyTable(Table):
     models: tuple[Name, ...] = ("*",)
     """Public model names that it may use; patterns such as `gpt-*` are possible."""
     requests_per_minute: int | None = Field(default=None, ge=1)
-    """Turns that may start in a minute; without it, there is no limit. Each process counts separately."""
+    """Turns that may start in a minute; without it, there is no limit. Each process counts separately, unless
+    `[limits]` has a store."""
     concurrency: int | None = Field(default=None, ge=1)
     """Turns at the same time; without it, the share that `max_turns` leaves to each caller, or all turns if there is
     only one key."""
@@ -228,7 +229,7 @@ class Key:
     own: Secret | None = None
     """The key that the caller sent, where it is not a configured one and some upstream is sent its callers' keys."""
     requests_per_minute: int | None = None
-    """Turns that may start in a minute; None: no limit. Each process counts for itself."""
+    """Turns that may start in a minute; None: no limit."""
     concurrency: int | None = None
     """Turns at the same time; None: no limit."""
     sees_causes: bool = field(default=False, compare=False)

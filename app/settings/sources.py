@@ -29,6 +29,8 @@ _OF_MESSAGES = "/v1/messages"
 """The end of an address that says how its server is to be asked."""
 _ENVIRONMENT: dict[str, Path] = {
     **{f"AM_{name.upper()}": ("server", name) for name in Server.model_fields},
+    "AM_LIMIT_STORE": ("limits", "store"),
+    "AM_LIMIT_STORE_PASSWORD": ("limits", "password"),
     "AM_UPSTREAM": (*_GIVEN, "base_url"),
     "AM_UPSTREAM_KEY": (*_GIVEN, "api_key"),
     "AM_UPSTREAM_VIA": (*_GIVEN, "via"),

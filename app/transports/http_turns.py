@@ -97,7 +97,8 @@ class TurnEndpoint(ABC):
         caller = self.auth.caller(headers)
         vouch(scope, caller)
         try:
-            turn.admit(caller)
+            if (decided := turn.admit(caller)) is not None:
+                await decided
             vouch(scope)
         finally:  # a refusal has these headers too
             scope["state"]["headers"] = self.service.limits.headers(caller)

@@ -142,7 +142,8 @@ class Lane:
         try:
             async with context.new_turn() as turn:
                 try:
-                    turn.admit(context.caller)
+                    if (decided := turn.admit(context.caller)) is not None:
+                        await decided
                     raw = await context.service.decode(data)
                     frame = parse_frame(raw, lenient=context.lenient)
                     if frame.previous_response_id is not None:
@@ -179,7 +180,8 @@ class Lane:
         size, positions = len(ended.conversation) + sum(steer.size for steer in steers), FramePositions()
         try:
             async with context.new_turn() as turn:
-                turn.admit(context.caller)
+                if (decided := turn.admit(context.caller)) is not None:
+                    await decided
                 remembered = Remembered(response_id, ended.conversation, None)
                 history = await off_loop(size, context.memory.recall, remembered)
                 body = {**ended.frame.body, "input": [*history, *items_of(steers)]}

@@ -15,7 +15,7 @@ The slot is given back earlier, with the last event: the client may ask again at
 or writes log lines of turns.
 """
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -157,10 +157,15 @@ class TurnLifecycle:
         """The key that the request was sent with, from `admit` on."""
         return self.slot.caller
 
-    def admit(self, caller: Key) -> None:
-        """Take a slot for this caller. Raises `ProblemError` if there is none."""
+    def admit(self, caller: Key) -> Awaitable[None] | None:
+        """Take a slot for this caller. Raises `ProblemError` if there is none.
+
+        Returns what is to be awaited before the turn goes on, if a store decides as well; that may raise the same.
+        """
         self.log.set_caller(caller)
         self._slot = self._limits.admit(caller)
+        shared = self._slot.shared
+        return None if shared is None else shared.decided()
 
     def refuse(self, problem: Problem) -> None:
         """Log a refusal before the block: nothing is held yet."""

@@ -1,4 +1,4 @@
-"""Rate limits: how often, and how many times at once, one caller may ask. Each process counts for itself.
+"""Rate limits: how often, and how many times at once, one caller may ask, as far as this process knows.
 
 Callers are distinguished by `Key.owner`, never by the name in the log, which guests share. The counts outlive a reload
 of the settings; the limits are those of the key of the request.
@@ -26,6 +26,8 @@ class RateLimit:
         """Requests of the last minute that have not been restored yet."""
         self._seen = clock()
         self.running = 0
+        self._heard = 0
+        """The connection to the store of limits on which it was heard last how much is used; 0: it never was."""
 
     def headers(self, key: Key) -> dict[str, str]:
         """What is left, in OpenAI's headers. Empty for a key without a limit."""
@@ -42,15 +44,26 @@ class RateLimit:
     def take(self, key: Key) -> None:
         """One request begins. Raises `ProblemError` if it is one too many; it is not counted then."""
         if key.concurrency is not None and self.running >= key.concurrency:
-            raise _refused(f"This key may run {key.concurrency} requests at once, and does.", 1)
+            raise too_many(key)
         if key.requests_per_minute is not None:
             left = self._left(key.requests_per_minute)
             if left < 1:
-                wait = math.ceil((1 - left) * MINUTE / key.requests_per_minute)
-                words = f"Rate limit reached for requests per minute: limit {key.requests_per_minute}."
-                raise _refused(f"{words} Please try again in {wait}s.", wait)
+                raise too_often(key, (1 - left) * MINUTE / key.requests_per_minute)
             self._spent += 1
         self.running += 1
+
+    def unheard(self, key: Key, connection: int) -> float:
+        """Requests of the last minute that the store of limits may not know, on this connection to it."""
+        if key.requests_per_minute is None or self._heard == connection:
+            return 0
+        self._left(key.requests_per_minute)
+        return self._spent
+
+    def hear(self, used: float, connection: int) -> None:
+        """Takes over how much is used by what the store says."""
+        self._spent = used
+        self._seen = self._clock()
+        self._heard = connection
 
     def give_back(self) -> None:
         """One request has ended."""
@@ -108,6 +121,18 @@ class RateLimits:
             if not rate_limit.running:
                 del self._guests[owner]
                 return
+
+
+def too_many(key: Key) -> ProblemError:
+    """The refusal of a turn beyond the `concurrency` of this key."""
+    return _refused(f"This key may run {key.concurrency} requests at once, and does.", 1)
+
+
+def too_often(key: Key, seconds: float) -> ProblemError:
+    """The refusal of a turn beyond the rate of this key, which allows the next one in so many seconds."""
+    wait = max(1, math.ceil(seconds))
+    words = f"Rate limit reached for requests per minute: limit {key.requests_per_minute}."
+    return _refused(f"{words} Please try again in {wait}s.", wait)
 
 
 def _refused(message: str, wait: int) -> ProblemError:

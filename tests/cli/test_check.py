@@ -99,6 +99,11 @@ timeout = 10                                # default
 max_searches = 5                            # default
 max_pages = 5                               # default
 
+[limits]
+store = ""                                  # default
+user = ""                                   # default
+prefix = "am-proxy"                         # default
+
 [[keys]]
 name = "alice"                              # config.toml:7
 sha256 = "980bebcd…"                        # set, from env:ALICE_KEY
@@ -205,7 +210,7 @@ def test_a_right_configuration_is_printed_whole_with_origins_and_without_secrets
     assert printed.err == VALID
 
 
-@pytest.mark.parametrize(("flags", "tables"), [([], []), (["--all"], ["server", "seal", "search"])])
+@pytest.mark.parametrize(("flags", "tables"), [([], []), (["--all"], ["server", "seal", "search", "limits"])])
 def test_what_it_prints_is_a_configuration_again(
     flags: list[str], tables: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

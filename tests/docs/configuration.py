@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from app.options import Can, Table
-from app.settings import Model, Seal, Search, Server, Upstream
+from app.settings import Model, Seal, Search, Server, SharedLimits, Upstream
 from app.settings.secret import Secret
 from app.settings.server import KeyTable
 
@@ -44,6 +44,11 @@ TABLES: Final = (
         "[seal]",
         Seal,
         "Encryption of what clients send back to the model: [encrypted reasoning and state](sealed-content.md).",
+    ),
+    (
+        "[limits]",
+        SharedLimits,
+        "Limits that all copies share, in a Redis or Valkey server: [scaling](scaling.md#one-limit-for-all-copies).",
     ),
     ("[search]", Search, "Web search for clients and models: [search](search.md)."),
     ("[upstreams.NAME]", Upstream, "A server that runs models, and how it is called: [providers](providers.md)."),
