@@ -5,23 +5,25 @@ import { link, rendered } from "./markdown.js";
 
 const IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[\w+/]+=*$/;
 const KINDS = { message: "message", reasoning: "thought", image_generation_call: "image" };
+const RULES = new Set(["developer", "system"]);
 const LONG = 1200; // characters of an output that are shown before somebody asks for the rest
 
 /** The block of this item, without what is in it: `{element, body}`. */
 export function emptyBlock(item, { open = true } = {}) {
   const kind = kindOf(item);
-  const element = made(kind === "thought" ? "details" : "div");
+  const isFolded = kind === "thought" || RULES.has(item.role);
+  const element = made(isFolded ? "details" : "div");
   element.className = `item ${kind}`;
   if (item.role) element.dataset.role = item.role;
-  element.append(made(kind === "thought" ? "summary" : "h3", titleOf(item)));
-  if (kind === "thought") element.open = open;
+  element.append(made(isFolded ? "summary" : "h3", titleOf(item)));
+  if (isFolded) element.open = open;
   const body = made("div");
   body.className = "body";
   element.append(body);
   return { element, body };
 }
 
-/** The block of this item. Thoughts are closed. */
+/** The block of this item. Thoughts, and rules for the model, are closed. */
 export function block(item) {
   const { element, body } = emptyBlock(item, { open: false });
   fill(body, item);

@@ -3,10 +3,6 @@
 import { ms } from "./format.js";
 
 const MOST = 400; // phases
-const NAMES = {
-  body: "waiting for the client's request", preparing: "reading and translating", waiting: "waiting for the upstream",
-  connecting: "connecting", streaming: "streaming", stall: "no data", retry: "wait before another try", ask: "request", ending: "ending",
-};
 
 /** Elements that show these phases. */
 export function timingOf({ timeline = [], row }) {
@@ -32,7 +28,7 @@ export function timingOf({ timeline = [], row }) {
 }
 
 function nameOf({ phase, ask, words }) {
-  return [NAMES[phase] ?? phase, ask ? `${phase === "ask" ? "" : "of request "}${ask}` : "", words].filter(Boolean).join(" · ");
+  return [words || phase, ask ? `request ${ask}` : ""].filter(Boolean).join(" · ");
 }
 
 function line(kind, ...texts) {
