@@ -6,7 +6,7 @@ from .findings import Rule
 
 _NODE: Final = "openai-node: .stream() throws"
 _PYTHON: Final = "openai-python: responses.stream() raises"
-_AI_SDK: Final = "AI SDK: the event does not fit its schema, and the answer ends with an error"
+_AI_SDK: Final = "AI SDK: the event does not fit its schema; it reports an error and loses the event"
 _TEXT: Final = "clients that show the deltas and clients that read the result show different texts"
 
 # the bytes of a stream
@@ -87,11 +87,13 @@ RESPONSE_ID_REUSED: Final = Rule(
 RESPONSE_FIELDS: Final = Rule(
     "response-fields",
     "a response has an id, a created_at and a model",
-    "AI SDK ends the stream with an error; without an id, Codex cannot read response.completed",
+    "AI SDK reports an error; without an id, Codex cannot read response.completed",
 )
 RESPONSE_OUTPUT: Final = Rule("response-output", "output is a list", f"{_PYTHON} an AttributeError")
 LAST_STATUS: Final = Rule(
-    "last-status", "response.status agrees with the last event", "code that looks at response.status decides wrongly"
+    "last-status",
+    "response.status agrees with the last event",
+    "clients that go by the event, as Codex does, and those that go by the status decide otherwise",
 )
 USAGE: Final = Rule(
     "usage",
@@ -221,7 +223,7 @@ ERROR_STATUS: Final = Rule(
 ERROR_BODY: Final = Rule(
     "error-body",
     "the body of an error is JSON: error, with a message that is text",
-    "SDKs show no reason to their users",
+    "AI SDK shows the words of the status in place of the reason, other SDKs the raw body",
 )
 ERROR_STRINGS: Final = Rule(
     "error-strings",
@@ -234,7 +236,11 @@ ERROR_EVENT: Final = Rule(
 NO_RETRY: Final = Rule("no-retry-after", "401, 404 and 413 have no Retry-After", "Codex retries what cannot succeed")
 
 # answers
-ANSWERED: Final = Rule("answered", "the request gets an answer", "the published suite of Open Responses fails")
+ANSWERED: Final = Rule(
+    "answered",
+    "the request gets an answer",
+    "clients that ask this fail, and where it asks the same, the published suite",
+)
 CUT_STATUS: Final = Rule(
     "cut-status",
     "an answer that max_output_tokens cut is incomplete, for the reason max_output_tokens",

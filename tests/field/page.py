@@ -53,6 +53,8 @@ rules. A question with ✗ can still be answered well for every other client.
 and 8000 for the one behind it; they were others.
 - `openai-types` compares with the types of the `openai` package {openai}, which has fields that are younger than many \
 servers.
+- ✓ says that clients can read the answer. Whether a bridge passes on all that it is sent, such as an image, is not \
+asked.
 - Servers change quickly: a newer version may do all this otherwise.
 
 ## How to repeat it
@@ -94,7 +96,7 @@ class Numbers:
         more = f" and {len(details) - MOST_DETAILS} more" if len(details) > MOST_DETAILS else ""
         shown = "; ".join(details[:MOST_DETAILS]) + more
         quote = f"<br>`{_code(first['quote'])}`" if first["quote"] else ""
-        note = f"<br>{NOTES[key]}." if key in NOTES else ""
+        note = f"<br>({NOTES[key]})" if key in NOTES else ""
         rule = f"`{first['rule']}`: {_text(first['says'])}"
         return f"| {self._of[key]} | {rule} | {shown}{quote}{note} | {_text(first['breaks'])} |"
 
