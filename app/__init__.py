@@ -27,6 +27,7 @@ The map
     grammars/           checks texts against Lark grammars, in processes of their own
     judges/             what clients need of the answers of any Responses server, for `am-proxy comply`
     fair_slots.py       threads and fetches, shared fairly among callers (slots of turns: turns/limits)
+    prices.py           what tokens cost, as an estimate
     version.py          the version of this package
     inspector/          the page at `/`
     observers/          metrics, tracing, the log of bodies, and the inspector's ring buffer

@@ -9,6 +9,7 @@ from .compaction.endpoint import OWN_SUMMARY
 from .dialects.chat.chat_options import ChatOptions
 from .dialects.messages.messages_options import MessagesOptions
 from .dialects.responses.relay_options import RelayOptions
+from .prices import FindPrice, ModelPrice, no_price
 from .protocol.problems import UNKNOWN_KEY, refuse
 from .protocol.request.create_response import CreateResponse
 from .protocol.seals import Sealer, Sealers
@@ -56,6 +57,8 @@ class Entry(NamedTuple):
     """Make sealers of the content that clients carry; None if nothing is sealed."""
     resolved: Callable[[CreateResponse, Capabilities, str], Awaitable[CreateResponse]] | None
     """Fetches what a request holds as URLs, if this upstream does not; the last parameter is the owner."""
+    price: FindPrice = no_price
+    """What the tokens of a model cost here, by its name here."""
 
 
 class Route(NamedTuple):
@@ -81,6 +84,11 @@ class Route(NamedTuple):
     """The estimated tokens of an ask that the upstream refused as too long."""
     too_long: int = 0
     """How many asks it refused so."""
+
+    @property
+    def price(self) -> ModelPrice | None:
+        """What the tokens of this model cost, if that is known."""
+        return self.entry.price(self.entry.model or self.model)
 
     @property
     def most_tokens(self) -> int | None:

@@ -1,8 +1,8 @@
 """Options of servers and models: each is declared once here, set by the configuration, and read where it is used."""
 
-from typing import Annotated, Final, Literal, TypeAlias, get_args
+from typing import Annotated, Final, Literal, Self, TypeAlias, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 CallIds: TypeAlias = Literal["keep", "plain64", "plain40", "alphanumeric9"]
 """Ids of calls: as the client has them; at most 64 plain characters, or 40 (OpenAI); or nine letters and digits
@@ -135,6 +135,13 @@ class ModelOptions(Table):
     context_window: int | None = Field(default=None, ge=1)
     """Length of its context in tokens, for clients that request a catalogue of models, such as Codex. Summaries and
     `truncation: auto` keep to it; if it is not set, they learn it when the upstream refuses a request as too long."""
+    input_price: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Dollars for a million input tokens, for estimates of what turns cost; needs `output_price`. By default those that
+    litellm lists for the model, if its provider is known. Nothing is limited by it."""
+    cached_input_price: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Dollars for a million input tokens that the upstream has read from its cache; by default as `input_price`."""
+    output_price: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    """Dollars for a million output tokens."""
     reasoning_efforts: tuple[Effort, ...] = ()
     """Reasoning efforts that the model supports; any other is changed to one of these. Also in that catalogue."""
     apply_patch: bool = True
@@ -156,6 +163,15 @@ class ModelOptions(Table):
     running answer when its user says more."""
     can: Can = Can()
     """What the model can do, where that differs from what litellm knows; see `[models.NAME.can]`."""
+
+    @model_validator(mode="after")
+    def _both_prices(self) -> Self:
+        """A price that would have no effect is a mistake."""
+        has_input, has_output = self.input_price is not None, self.output_price is not None
+        if has_input is not has_output or (self.cached_input_price is not None and not has_input):
+            message = "needs both input_price and output_price, or no price at all"
+            raise ValueError(message)
+        return self
 
 
 class ServerOptions(Table):

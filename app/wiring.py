@@ -12,6 +12,7 @@ from .dialects.chat.chat_options import ChatOptions
 from .dialects.messages.messages_options import MessagesOptions
 from .dialects.responses.relay_options import RelayOptions
 from .options import HINTS
+from .prices import FindPrice, ModelPrice, PriceList, configured_price
 from .protocol.request.create_response import CreateResponse
 from .protocol.seals import Sealers
 from .providers.capabilities import Capabilities
@@ -98,6 +99,7 @@ def build_catalogue(
             others=others,
             sealers=ReadableSeals() if name in replayed and sealers is not None else sealers,
             resolved=_resolver(settings, configured, fetcher),
+            price=_price_of(model, configured),
         )
 
     def entries(model: Model) -> Entry:
@@ -120,6 +122,25 @@ def lists_of(settings: Settings) -> dict[str, ListedModels]:
         elif address is not None:
             lists[name] = ListedModels(address, key)
     return lists
+
+
+PRICES: Final = PriceList()
+"""litellm's prices: its list does not depend on the settings."""
+
+
+def _price_of(model: Model, upstream: Upstream) -> FindPrice:
+    """The configured price of a model; without one, what litellm lists."""
+    if model.input_price is not None and model.output_price is not None:
+        price = configured_price(model.input_price, model.cached_input_price, model.output_price)
+        return lambda _: price
+
+    def listed(name: str) -> ModelPrice | None:
+        provider, known = upstream.provider, name
+        if provider is None and upstream.via == "litellm" and "/" in name:
+            provider, _, known = name.partition("/")
+        return None if provider is None else PRICES.find(provider, known)
+
+    return listed
 
 
 def _shown_address(upstream: Upstream) -> str:

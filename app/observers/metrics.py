@@ -128,6 +128,12 @@ class Metrics:
         self._dropped = Counter(
             "am_proxy_dropped_tools", "Tools that an upstream could not be given.", ["model"], registry=registry
         )
+        self._cost = Counter(
+            "am_proxy_cost_estimate",
+            "Dollars that turns cost, estimated by their tokens and known prices.",
+            ["model", "upstream"],
+            registry=registry,
+        )
         self._searches = Counter(
             "am_proxy_searches",
             "Searches of the web, opened pages and words looked for in them, by what came of them.",
@@ -196,6 +202,8 @@ class Metrics:
             self._retries.labels(name).inc(count)
         self._warnings.labels(model).inc(len(fields.get("warnings", ())))
         self._dropped.labels(model).inc(fields.get("dropped_tools", 0))
+        if (cost := fields.get("cost_estimate")) is not None:
+            self._cost.labels(model, upstream).inc(cost)
         if upstream != UNKNOWN:
             self._time(fields, model, self._served.providers.get(upstream, UNKNOWN), code)
 

@@ -183,7 +183,7 @@ class Recorded:
             "tokens": None if usage is None else tokens_of(usage),
             "first_ms": self._first_ms,
             "total_ms": fields.get("duration_ms") if self._has_ended else None,
-            "cost": None,
+            "cost": _cost(fields),
             "asks": len(self.asks),
             "summarized": "compaction" in fields,
             "bytes": self.size,
@@ -280,3 +280,10 @@ class Recorded:
             return False
         self._room -= size
         return self._ring.publish(self, note, size)
+
+
+def _cost(fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What it cost, as an estimate."""
+    if "cost_estimate" not in fields:
+        return None
+    return {"amount": fields["cost_estimate"], "currency": "USD", "source": fields["cost_source"]}

@@ -71,6 +71,7 @@ class Asks:
         self._route, self.turn = route, turn
         self._is_logged = False
         self._log.explain("")
+        self._log.priced_by(lambda: route.price)
         self._log.asked(self._request, turn.ask, bounded(turn.warnings), route.entry.upstream_name)
 
     def goes_on(self, route: Route, ask: dict[str, Any], written: int) -> None:

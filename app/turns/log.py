@@ -9,10 +9,11 @@ from typing import Any, Final, Literal, NamedTuple
 
 from starlette.datastructures import Headers
 
+from ..prices import ModelPrice
 from ..protocol.events import Ending, Event, ItemEvent, LastEvent, RelayedItem, RelayedLast
 from ..protocol.problems import Problem
 from ..protocol.request.create_response import CreateResponse
-from ..protocol.response import Response
+from ..protocol.response import Response, Usage
 from ..settings import Key
 from .observer import Observer, Observers
 
@@ -23,7 +24,7 @@ LONGEST_NAME: Final = 200
 """Characters of a client's name, and of the name of a conversation."""
 CONVERSATION: Final = ("conversation_id", "conversation-id", "thread-id", "session_id", "session-id")
 """Headers in which clients such as Codex name a conversation."""
-HIDDEN: Final = frozenset({"client", "owner", "steps"})
+HIDDEN: Final = frozenset({"client", "cost_source", "owner", "steps"})
 """Fields that only observers see."""
 _TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
@@ -60,6 +61,7 @@ class TurnLog:
         """What only the line for people has."""
         self._began = time.perf_counter()
         self._first: float | None = None
+        self._price: Callable[[], ModelPrice | None] = lambda: None
 
     @property
     def request_id(self) -> str:
@@ -93,6 +95,11 @@ class TurnLog:
         if warnings or "warnings" in self._fields:
             self.note(warnings=warnings)
         self._observers.each(lambda observer: observer.asked(request, ask, warnings, upstream))
+
+    def priced_by(self, price: Callable[[], ModelPrice | None]) -> None:
+        """Sets what the tokens of the upstream that is asked cost. Asked for now and at the end: a list may be read."""
+        self._price = price
+        price()
 
     def goes_on(self, ask: Any, size: int, upstream: str) -> None:
         """Called when an upstream is asked to go on with an answer that it has paused."""
@@ -145,10 +152,22 @@ class TurnLog:
         if response.usage is not None:
             self.note(input_tokens=response.usage.input_tokens, output_tokens=response.usage.output_tokens)
             self._more["cached_tokens"] = response.usage.input_tokens_details.cached_tokens
+            self._note_cost(response.usage)
         if response.incomplete_details is not None:
             self.note(reason=response.incomplete_details.reason)
         if response.error is not None:
             self.note(error=response.error.code, problem=response.error.message)
+
+    def _note_cost(self, usage: Usage) -> None:
+        price, read = self._price(), usage.input_tokens_details
+        if price is not None:
+            cost = price.cost(
+                sent=usage.input_tokens,
+                cached=read.cached_tokens,
+                written=read.cache_write_tokens,
+                received=usage.output_tokens,
+            )
+            self.note(cost_estimate=round(cost, 8), cost_source=price.source)
 
 
 class NoLog(TurnLog):
