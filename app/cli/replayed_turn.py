@@ -17,7 +17,7 @@ from ..protocol.problems import ProblemError
 from ..recordings.comparison import Difference, compared
 from ..recordings.readable_seals import ReadableSeals
 from ..recordings.reading import NoRecordingError
-from ..recordings.recorded_answers import AnswersInOrder
+from ..recordings.recorded_answers import AnswersInOrder, was_silent
 from ..recordings.recording import Recording
 from ..settings import Settings
 from ..transports.auth import ANYONE
@@ -84,18 +84,13 @@ class _KeptRecording:
 def _settings(recording: Recording, *, keeps_pace: bool) -> Settings:
     kept: dict[str, Any] = recording.about.settings
     try:
-        if not keeps_pace and _was_silent(recording):
+        if not keeps_pace and any(was_silent(recording, each) for each in recording.exchanges):
             limits = {"timeout": _TIME_LIMIT, "first_payload_timeout": _TIME_LIMIT}
             kept = {**kept, "upstreams": {name: {**table, **limits} for name, table in kept["upstreams"].items()}}
         return settings_of(kept, recording.about.model)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         problem = str(error).split("\n")[0][:200]
         raise NoRecordingError(f"recording.json: its settings are not understood: {problem}") from None
-
-
-def _was_silent(recording: Recording) -> bool:
-    """Whether an upstream exceeded a time limit."""
-    return any(arrival.closed for each in recording.exchanges for arrival in each.arrivals[-1:])
 
 
 def _service(recording: Recording, settings: Settings, recorder: FolderRecorder, *, keeps_pace: bool) -> TurnService:

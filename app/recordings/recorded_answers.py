@@ -11,12 +11,17 @@ from .blotted import blotted
 from .comparison import first_difference
 from .folders import folders_in
 from .reading import NoRecordingError, read
-from .recording import Arrival, Recording
+from .recording import Arrival, Exchange, Recording
 
 MOST_BYTES: Final = 64 * 1024 * 1024
 """Bytes of the recordings that one upstream serves."""
 _NEAREST: Final = 200
 """Recorded asks that are compared with one that has no recording."""
+_LIMIT: Final = 120
+"""Seconds that an upstream may be silent, if nothing else was configured."""
+_LONGEST: Final = 86_400
+_NEARLY: Final = 0.95
+"""The part of the time limit from which a silence counts as one: times are measured at different places."""
 _VALUE: Final = 60
 """Characters of a value that a message quotes."""
 
@@ -27,8 +32,9 @@ class RecordedAnswer(NamedTuple):
     name: str
     """The name of the recording."""
     arrivals: list[Arrival]
-    client_left: bool
-    """Whether the rest is missing because the client had left."""
+    was_silent: bool
+    """Whether it ended because nothing came within the time limit. If AM Proxy stopped reading for another reason,
+    it is not known what would have come."""
 
 
 class NotRecordedError(Exception):
@@ -47,9 +53,8 @@ class AnswersInOrder:
     """The answers of one upstream in one recording, one after the other, whatever it is asked."""
 
     def __init__(self, recording: Recording, upstream: str) -> None:
-        left = recording.about.outcome.get("finish") == "disconnected"
-        answers = [RecordedAnswer("", each.arrivals, left) for each in recording.exchanges if each.upstream == upstream]
-        self._answers = iter(answers)
+        asked = [each for each in recording.exchanges if each.upstream == upstream]
+        self._answers = iter([RecordedAnswer("", each.arrivals, was_silent(recording, each)) for each in asked])
 
     def next_answer(self, ask: Any) -> RecordedAnswer:  # noqa: ARG002 — as it says
         """The next answer."""
@@ -70,10 +75,9 @@ class AnswersByAsk:
         self._asks: dict[bytes, tuple[str, Any]] = {}
         self._one_at_a_time = Lock()
         for name, recording in recordings:
-            left = recording.about.outcome.get("finish") == "disconnected"
             for exchange in recording.exchanges:
                 if exchange.upstream == upstream:
-                    answer = RecordedAnswer(name, exchange.arrivals, left)
+                    answer = RecordedAnswer(name, exchange.arrivals, was_silent(recording, exchange))
                     key = _key(exchange.ask)
                     self._answers[key].append(answer)
                     self._answers[_key(_of_any_model(exchange.ask))].append(answer)
@@ -105,6 +109,20 @@ class AnswersByAsk:
                 before, now = _quoted(found.recorded), _quoted(found.now)
                 best = f" The nearest is in {name}: {found.where} is {before} there, and {now} here."
         return f"No recording has this request.{best}"
+
+
+def was_silent(recording: Recording, exchange: Exchange) -> bool:
+    """Whether this upstream sent nothing until its time limit."""
+    if not exchange.arrivals or not exchange.arrivals[-1].closed:
+        return False
+    upstreams = recording.about.settings.get("upstreams")
+    table = upstreams.get(exchange.upstream) if isinstance(upstreams, dict) else None
+    limit: float = _LIMIT
+    if isinstance(table, dict):
+        limits = [table.get("timeout", _LIMIT), table.get("first_payload_timeout")]
+        limit = min(value for value in (*limits, _LONGEST) if isinstance(value, int | float))
+    times = [0.0, *(arrival.at for arrival in exchange.arrivals)]
+    return times[-1] - times[-2] >= limit * _NEARLY * 1000
 
 
 def recordings_of(folder: Path) -> list[tuple[str, Recording]]:

@@ -57,9 +57,9 @@ async def _replayed(answers: RecordedAnswers, ask: Json, *, keeps_pace: bool) ->
         if arrival.problem is not None:
             raise _error(arrival.problem, started=started)
         if arrival.closed:
-            if answer.client_left:
+            if not answer.was_silent:
                 raise UpstreamBroke(BROKE_OFF) if started else UpstreamRefused(BROKE_OFF)
-            await never(client_left=False)
+            await never(was_silent=True)
         started = True
         yield arrival.chunk
 

@@ -51,12 +51,12 @@ class ReplayedServer(HttpServer):
         if head.failed is not None:
             raise error_of(head.failed)
         if head.status is None:
-            await never(client_left=answer.client_left)
+            await never(was_silent=answer.was_silent)
         status = head.status or 0
         if not 200 <= status < 300:  # noqa: PLR2004 — what HTTP calls a success
             text = "".join(arrival.text or "" for arrival in arrivals)
             raise HttpRefusedError(status, text, head.headers)
-        return _ReplayedBody(arrivals[1:], waits[1:], client_left=answer.client_left)
+        return _ReplayedBody(arrivals[1:], waits[1:], was_silent=answer.was_silent)
 
 
 class TappedReplayedServer(TappedServer, ReplayedServer):
@@ -74,12 +74,9 @@ def pauses(arrivals: Sequence[Arrival]) -> list[float]:
     return [max(now - before, 0) / 1000 for before, now in zip(times[:1] + times, times, strict=False)]
 
 
-async def never(*, client_left: bool) -> None:
-    """The recording has no more, because AM Proxy stopped reading: nothing comes until a time limit.
-
-    If the client had left, it is not known what would have come, so the connection is lost.
-    """
-    if client_left:
+async def never(*, was_silent: bool) -> None:
+    """The recording has no more. What was silent is silent until the time limit; any other connection is lost."""
+    if not was_silent:
         raise aiohttp.ServerDisconnectedError
     await asyncio.Event().wait()
 
@@ -103,9 +100,9 @@ _ERRORS: Final[dict[Failure, Callable[[], Exception]]] = {
 class _ReplayedBody(ResponseBody):
     """The rest of a recorded answer."""
 
-    def __init__(self, arrivals: Sequence[Arrival], waits: Sequence[float], *, client_left: bool) -> None:
+    def __init__(self, arrivals: Sequence[Arrival], waits: Sequence[float], *, was_silent: bool) -> None:
         self._rest = iter(list(zip(arrivals, waits, strict=True)))
-        self._client_left = client_left
+        self._was_silent = was_silent
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         """The pieces as they came."""
@@ -118,7 +115,7 @@ class _ReplayedBody(ResponseBody):
             if arrival.failed is not None:
                 raise error_of(arrival.failed)
             if arrival.closed:
-                await never(client_left=self._client_left)
+                await never(was_silent=self._was_silent)
             if arrival.text:
                 return arrival.text.encode("utf-8", "surrogateescape")
         raise StopAsyncIteration

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
+import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from websockets.asyncio.client import connect
 from app.cli.replayed_turn import NotReplayedError, differences
 from app.recordings.reading import NoRecordingError
 from app.recordings.recording import Recording
-from app.settings import Model, Settings, Upstream
+from app.settings import Model, Server, Settings, Upstream
 from tests.support.recorded import one_upstream, recorded, recording, recordings_in
 from tests.support.script import says, stops, text_turn, thinks
 from tests.support.servers import ChatUpstream, Cut, Hang, Pause, ResponsesUpstream, Script, Status
@@ -67,6 +69,20 @@ def test_a_turn_is_replayed_as_it_was(name: str, tmp_path: Path) -> None:
     with ChatUpstream(*scripts) if scripts else ChatUpstream() as upstream:
         [made] = recorded(one_upstream(upstream.url, timeout=0.4), tmp_path, body)
     assert replayed(made) == []
+
+
+def test_what_is_not_known_is_not_waited_for(tmp_path: Path) -> None:
+    """AM Proxy stopped reading at a limit; with another limit it would read more."""
+    with ChatUpstream([says("word " * 300_000), says("more"), Hang()]) as upstream:
+        settings = one_upstream(upstream.url)
+        settings = replace(settings, server=Server(max_answer_bytes=1024 * 1024))
+        [made] = recorded(settings, tmp_path, {})
+    assert made.exchanges[0].arrivals[-1].closed
+    assert replayed(made) == []
+    made.about.settings["server"] = {}
+    begun = time.monotonic()
+    assert replayed(made)[-1][0].startswith(("event", "outcome"))
+    assert time.monotonic() - begun < 5
 
 
 def test_several_upstreams(tmp_path: Path) -> None:
