@@ -115,8 +115,7 @@ class MessageSteps:
         self._interrupted: Problem | None = None
         self._stop_reason: StopReason | None = None
         self._is_steered = False
-        self._loop = asyncio.get_running_loop()
-        self._end = self._loop.time() + asks.clocks.turn
+        self._started_at = steps.started_at
 
     @property
     def problem(self) -> Problem | None:
@@ -195,9 +194,6 @@ class MessageSteps:
         await self._steps.close()
 
     def _next(self, turn: TranslatedTurn, faults: Faults) -> Pump:
-        left = max(self._end - self._loop.time(), 0.001)
-        clocks = self._asks.clocks._replace(turn=left)  # a pump measures it from its own beginning
-
         async def ask() -> Answer:
             route, loop = self._asks.route, turn.loop
             assert loop is not None  # noqa: S101 — our own misuse
@@ -212,9 +208,15 @@ class MessageSteps:
             self._asks.answered()
             if not loop.may_go_on:
                 self._answered()
-            return answer._replace(clocks=clocks)
+            return answer
 
-        return Pump(_BetweenMessages(turn), ask, clocks=lambda: clocks, request_id=self._request_id)
+        return Pump(
+            _BetweenMessages(turn),
+            ask,
+            clocks=lambda: self._asks.clocks,
+            request_id=self._request_id,
+            started_at=self._started_at,
+        )
 
     async def _found(self, loop: SearchLoop, owner: str, size: int) -> list[SearchOutput]:
         """The outputs of the calls of this message. `size`: bytes of the request."""

@@ -41,7 +41,9 @@ class Pump:
         *,
         clocks: Callable[[], Clocks],
         request_id: str,
+        started_at: float | None = None,
     ) -> None:
+        """`started_at`: when the turn began, if this is not its first pump."""
         self._opening = opening
         self._sender: Sender = opening
         self._turn: Turn | None = None
@@ -64,7 +66,8 @@ class Pump:
         self._timer: asyncio.TimerHandle | None = None
         self._queue_room: asyncio.Future[None] | None = None
         self._first_batch: list[Event] = []
-        self._started_at = self._received_at = self._sent_at = self._loop.time()
+        self._received_at = self._sent_at = self._loop.time()
+        self.started_at: Final = self._sent_at if started_at is None else started_at
         self._received_any = False
         self._reader = asyncio.create_task(self._read_upstream(answer))
 
@@ -218,7 +221,7 @@ class Pump:
         for payload in payloads:
             if not self._sender.over:
                 events += self._receive(payload)
-        out_of_time = self._received_at >= self._started_at + self._clocks().turn
+        out_of_time = self._received_at >= self.started_at + self._clocks().turn
         if out_of_time and not self._sender.over:
             return events + self._tick()
         if self._queue_room is not None and not self._queue_room.done():
@@ -272,14 +275,14 @@ class Pump:
     def _patience(self) -> float:
         """Seconds until the next time limit."""
         clocks = self._clocks()
-        due = min(self._sent_at + clocks.keep_alive, self._started_at + clocks.turn)
+        due = min(self._sent_at + clocks.keep_alive, self.started_at + clocks.turn)
         if self._received_any:
             due = min(due, self._received_at + clocks.idle)
         return due - self._loop.time()
 
     def _tick(self) -> list[Event]:
         now, clocks = self._loop.time(), self._clocks()
-        if now >= self._started_at + clocks.turn:
+        if now >= self.started_at + clocks.turn:
             how = "was still answering" if self._received_any else "did not answer"
             return self._sender.fail(too_slow(how, clocks.turn))
         if self._received_any and now >= self._received_at + clocks.idle:

@@ -184,7 +184,8 @@ class TurnService:
                     answered()
                 return answer
 
-            return Pump(summary.emitter, ask, clocks=lambda: asks.clocks, request_id=request_id)
+            clocks, began = lambda: asks.clocks, pump.started_at
+            return Pump(summary.emitter, ask, clocks=clocks, request_id=request_id, started_at=began)
 
         opening = RequestOpening(create, identity)
         pump = Pump(opening, first_step, clocks=lambda: asks.clocks, request_id=request_id)

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from typing import Final
 
 from ..catalogue import Route
 from ..compaction.summary_turn import SummaryTurn
@@ -34,6 +35,8 @@ class SummaryFirst:
         request_id: str,
     ) -> None:
         self._pump = pump
+        self.started_at: Final = pump.started_at
+        """When the turn began."""
         self._asks = asks
         self._following = following
         self._note = note

@@ -111,6 +111,16 @@ def test_and_no_more_than_that() -> None:
     assert response["error"]["message"] == f"{there} did not answer: it was given 0.2 seconds."
 
 
+def test_the_time_limit_of_a_turn_is_one_for_all_its_asks() -> None:
+    slow: list[Script] = [
+        [opens(), says(text), Pause(0.7), says("."), stops(), counts(7, 5)] for text in ("Notes", "Yes")
+    ]
+    with ChatUpstream(*slow) as upstream, serving(clocked(upstream, turn_timeout=1)) as url:
+        response = streamed_end(url, MANAGED)
+    assert (response["status"], len(upstream.asks)) == ("failed", 2)
+    assert response["error"]["message"] == "The model's server was still answering: it was given 1 seconds."
+
+
 @pytest.mark.parametrize("place", [0, 1], ids=["while it is summed up", "while it is answered"])
 def test_a_client_that_leaves_stops_whichever_ask_runs(place: int) -> None:
     scripts: list[Script] = [text_turn("Notes."), text_turn("Yes.")]
