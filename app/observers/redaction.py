@@ -9,10 +9,13 @@ from ..protocol.request.create_response import CreateResponse
 
 LONGEST: Final = 1024 * 1024
 """Bytes of a request that is shown."""
+LARGEST_IMAGE: Final = 512 * 1024
+"""Characters of an image that the inspector keeps."""
 _LONG: Final = 256
 _SEALED: Final = {"encrypted_content", "signature", "thought_signature"}
 _DATA: Final = {"file_data", "data", "result", "b64_json"}
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=\s-]{256,}")
+_IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
 
 _LEFT_OUT: Final = re.compile(
     r'"(?:encrypted_content|(?:thought_)?signature)"\s*:\s*"(?!")'
@@ -21,13 +24,16 @@ _LEFT_OUT: Final = re.compile(
 """JSON that has none of these has nothing but secrets that is left out."""
 
 
-def redacted(value: Any) -> Any:
-    """The same JSON, with short texts in place of what is left out."""
+def redacted(value: Any, *, images: bool = False) -> Any:
+    """The same JSON, with short texts in place of what is left out. `images` are kept for the inspector only."""
     match value:
         case dict():
-            return {_name(key): _entry(key, entry) for key, entry in value.items()}
+            is_made = images and value.get("type") == "image_generation_call"
+            return {_name(key): _entry(key, entry, images=images, is_made=is_made) for key, entry in value.items()}
         case list():
-            return [redacted(entry) for entry in value]
+            return [redacted(entry, images=images) for entry in value]
+        case str() if images and len(value) <= LARGEST_IMAGE and _IMAGE.fullmatch(value):
+            return value
         case str() if value.startswith("data:") and len(value) > _LONG:
             head = value.partition(",")[0][:80]
             return f"{head},… ({len(value)} characters)"
@@ -38,14 +44,14 @@ def redacted(value: Any) -> Any:
 
 
 def redacted_json(raw: bytes, key: str = "") -> bytes:
-    """The same JSON, redacted; `key` is the name of the member whose value it is. Most need not be decoded for that."""
+    """The same JSON for the inspector; `key` is the name of the member whose value it is. Most need not be decoded."""
     if raw.isascii():
         text = raw.decode()
         is_plain = "\\u" not in text and not _LEFT_OUT.search(text) and key not in _SEALED and key not in _DATA
         if is_plain and not may_hold_secrets(f"{key}={text}"):
             return raw
     try:
-        return json_bytes(_entry(key, json_value(raw)))
+        return json_bytes(_entry(key, json_value(raw), images=True))
     except (ValueError, RecursionError):
         return json_bytes({"left_out": f"… ({len(raw)} bytes that are not JSON)"})
 
@@ -72,12 +78,15 @@ def _name(key: str) -> str:
     return key if key.replace("_", "").isalpha() else redacted_line(key)
 
 
-def _entry(key: str, value: Any) -> Any:
+def _entry(key: str, value: Any, *, images: bool = False, is_made: bool = False) -> Any:
+    """A member. `is_made`: of an item with an image that the model has made."""
     if isinstance(value, str):
+        if is_made and key == "result" and len(value) <= LARGEST_IMAGE and _BASE64.fullmatch(value):
+            return value
         if key in _SEALED and value:
             return f"… ({len(value)} characters, sealed)"
         if key in _DATA and len(value) > _LONG and _BASE64.fullmatch(value):
             return f"… ({len(value)} characters of base64)"
     if (secret := redacted_member(key, value)) is not None:
         return secret
-    return redacted(value)
+    return redacted(value, images=images)

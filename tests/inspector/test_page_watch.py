@@ -1,8 +1,10 @@
 """The list of recent requests: what tells them apart, and what each client sent."""
 
+import struct
 from base64 import b64encode
 from collections.abc import Iterator
 from typing import Any
+from zlib import compress, crc32
 
 import httpx
 import pytest
@@ -181,3 +183,28 @@ def test_a_short_answer_has_nothing_to_expand(page: Page, url: str) -> None:
     page.click("#send")
     expect(page.locator("#runs .item.message")).to_be_visible()
     expect(page.locator("#runs .expand")).to_be_hidden()
+
+
+def noise(side: int) -> str:
+    """A real image that is no short text: its address."""
+    rows = b"".join(b"\0" + bytes((7 * x * y + x) % 251 for x in range(side)) for y in range(side))
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", crc32(kind + content))
+
+    head = struct.pack(">IIBBBBB", side, side, 8, 0, 0, 0, 0)
+    png = b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", compress(rows)) + chunk(b"IEND", b"")
+    return f"data:image/png;base64,{b64encode(png).decode()}"
+
+
+def test_an_image_of_the_client_is_shown(page: Page, url: str) -> None:
+    address = noise(64)
+    assert len(address) > 1000
+    watch(
+        page, url, post(url, input=[{"role": "user", "content": [{"type": "input_image", "image_url": address}]}])
+    ).click()
+    image = page.locator("#watched .item img")
+    expect(image).to_have_attribute("src", address)
+    assert image.evaluate("each => each.decode().then(() => each.naturalWidth)") == 64
+    page.get_by_role("button", name="Show the conversation").click()
+    expect(page.locator("#conversation .item img")).to_have_attribute("src", address)

@@ -1,9 +1,10 @@
+import json
 from typing import Any
 
 import pytest
 
 from app.key_search import redacted_line
-from app.observers.redaction import LONGEST, redacted, shown
+from app.observers.redaction import LARGEST_IMAGE, LONGEST, redacted, redacted_json, shown
 from app.protocol.request.create_response import CreateResponse
 
 PICTURE = "data:image/png;base64," + "A" * 1000
@@ -27,6 +28,31 @@ CASES: dict[str, tuple[Any, Any]] = {
 def test_what_is_left_out_is_told_in_words(name: str) -> None:
     given, shown_text = CASES[name]
     assert redacted(given) == shown_text
+
+
+LIKE_A_KEY = f"data:image/png;base64,AAAA/eyJ{'a1' * 200}"
+DRAWING = {"type": "image_generation_call", "result": "A" * 300}
+LARGE = {"type": "image_generation_call", "result": "A" * (LARGEST_IMAGE + 1)}
+OTHER = {"type": "mcp_call", "result": "A" * 300}
+PDF = f"data:application/pdf;base64,{'A' * 300}"
+IMAGES: dict[str, tuple[Any, Any]] = {
+    "a picture": ([{"image_url": PICTURE}], [{"image_url": PICTURE}]),
+    "with something like a key": ({"url": LIKE_A_KEY}, {"url": LIKE_A_KEY}),
+    "SVG": ({"url": f"data:image/svg+xml;base64,{'A' * 300}"}, {"url": "data:image/svg+xml;base64,… (326 characters)"}),
+    "no base64": ({"url": f"data:image/png,{'%' * 300}"}, {"url": "data:image/png,… (315 characters)"}),
+    "a file": ({"file_data": PDF}, {"file_data": "data:application/pdf;base64,… (328 characters)"}),
+    "too large": ({"url": PICTURE + "A" * LARGEST_IMAGE}, {"url": "data:image/png;base64,… (525310 characters)"}),
+    "a drawing": (DRAWING, DRAWING),
+    "a large drawing": (LARGE, LARGE | {"result": "… (524289 characters of base64)"}),
+    "other data": (OTHER, OTHER | {"result": "… (300 characters of base64)"}),
+}
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_images_that_a_browser_can_show_are_kept_for_the_inspector_only(name: str) -> None:
+    given, shown_value = IMAGES[name]
+    assert json.loads(redacted_json(json.dumps(given).encode())) == shown_value
+    assert redacted(given) != given
 
 
 def test_a_secret_is_found_wherever_the_line_is_cut_for_the_search() -> None:

@@ -163,6 +163,7 @@ HOW: Final[dict[str, str]] = {
     "upstreams/survey.py _VERSIONED": ANYWHERE,
     "key_search.py _ANNOUNCED": ANYWHERE,
     "observers/redaction.py _BASE64": WHOLE,
+    "observers/redaction.py _IMAGE": WHOLE,
     "observers/redaction.py _LEFT_OUT": ANYWHERE,
     "observers/first_words.py _CODE": ANYWHERE,
     "observers/first_words.py _PREAMBLE": HERE,

@@ -32,6 +32,9 @@ export class Answer {
   }
 
   #tell(event) {
+    for (const [seat, item] of (event.response?.output ?? []).entries()) {
+      if (item?.type === "image_generation_call") this.#item(seat, item, true); // its own event may have it without the image
+    }
     if (event.type === "response.output_item.added" || event.type === "response.output_item.done") {
       this.#item(event.output_index, event.item ?? {}, event.type.endsWith("done"));
     } else if (event.type === "response.failed") {
