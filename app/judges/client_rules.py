@@ -239,7 +239,7 @@ NO_RETRY: Final = Rule("no-retry-after", "401, 404 and 413 have no Retry-After",
 ANSWERED: Final = Rule(
     "answered",
     "the request gets an answer",
-    "clients that ask this fail, and where it asks the same, the published suite",
+    "clients that ask this get no answer; the published suite fails where it asks the same",
 )
 CUT_STATUS: Final = Rule(
     "cut-status",

@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from typing import Final
 
 NOTES: Final[Mapping[tuple[str, str], str]] = {
+    ("own-responses", "cut-item"): (
+        "the scripted server plays vLLM, which has ended the item when it says that the answer was cut"
+    ),
     ("llama-cpp", "event-fields"): (
         "`@ai-sdk/openai` showed the text all the same, and lost a call; `@ai-sdk/open-responses` read both"
     ),

@@ -38,8 +38,8 @@ clients well. Everything below is what was seen in one run, of one version, with
 
 | sign | meaning |
 | --- | --- |
-| ✓ | no client is known to break (a number leads to a note) |
-| ✗ | a client is known to break: the numbers lead to the rules |
+| ✓ | no client is known to break; a number leads to a note: something is promised and not kept |
+| ✗ | a client is known to break: the numbers lead to the broken rules, and to notes |
 | n/a | the server does not offer it |
 | not run | the reason is below the table |
 """
@@ -97,8 +97,8 @@ class Numbers:
         shown = "; ".join(details[:MOST_DETAILS]) + more
         quote = f"<br>`{_code(first['quote'])}`" if first["quote"] else ""
         note = f"<br>({NOTES[key]})" if key in NOTES else ""
-        rule = f"`{first['rule']}`: {_text(first['says'])}"
-        return f"| {self._of[key]} | {rule} | {shown}{quote}{note} | {_text(first['breaks'])} |"
+        rule = f"`{first['rule']}`{'' if first['is_fault'] else ' (note)'}: {_text(first['says'])}"
+        return f"| {self._of[key]} | {rule} | {_text(first['breaks'])} | {shown}{quote}{note} |"
 
 
 def _is_of_websocket(question: str) -> bool:
@@ -152,7 +152,7 @@ def _server(tested: Tested, found: Json | None, numbers: Numbers) -> str:
     if found is None or "not_run" in found:
         return f"{head}\nNot run: {(found or {}).get('not_run', 'no run has included it yet')}."
     rows = numbers.rows(tested.slug)
-    table = ["| | rule | seen in this run | what breaks on it |", "| --- | --- | --- | --- |", *rows]
+    table = ["| | rule | what breaks on it | seen in this run |", "| --- | --- | --- | --- |", *rows]
     parts = [f"{head}\n{found['version']}, {found['date']}.{_websocket(found)}"]
     parts.append("\n".join(table) if rows else "Nothing was found.")
     files = [

@@ -56,7 +56,7 @@ def test_a_row_names_the_rule_what_was_seen_and_what_breaks() -> None:
     for detail in details:
         numbers.of("s", finding("a", detail=detail, quote='{"a": "`|"}'))
     [row] = numbers.rows("s")
-    assert row == (f'| 1 | `a`: s | no id; no \\| model; {"x" * 120}… and 2 more<br>`{{"a": "\'\\|"}}` | b |')
+    assert row == (f'| 1 | `a`: s | b | no id; no \\| model; {"x" * 120}… and 2 more<br>`{{"a": "\'\\|"}}` |')
     assert numbers.rows("t") == []
 
 
