@@ -67,7 +67,7 @@ def _remarks(settings: Settings, hidden: int) -> Iterator[str]:
     if not settings.keys:
         yield "no keys: everyone who can reach the address may use the server"
     for name, upstream in settings.upstreams.items():
-        if upstream.via != "demo" and upstream.auth == "key" and upstream.api_key is None:
+        if upstream.via not in {"demo", "replay"} and upstream.auth == "key" and upstream.api_key is None:
             is_given = name == GIVEN and settings.given_by
             yield f"{settings.given_by}: no key is given" if is_given else f"upstreams.{_key(name)}: no api_key is set"
         if name == GIVEN and (meant := with_version(upstream.base_url or "")):

@@ -94,12 +94,13 @@ def _of_asks(recorded: Recording, now: Recording) -> Iterator[Difference]:
         before, after = (each and f"to {each.upstream}" for each in (old, new))
         if old is None or new is None or before != after:
             yield Difference(f"ask {number}", before, after)
-        elif found := first_difference(_ask(old.ask), _ask(new.ask)):
+        elif found := first_difference(plain_ask(old.ask), plain_ask(new.ask)):
             yield found._replace(where=f"ask {number}, {found.where}")
 
 
-def _ask(value: Any) -> Any:
-    return _Plain().of(blotted(value), keeps=True)
+def plain_ask(ask: Any) -> Any:
+    """An ask as it is compared: without what no recording keeps, and with ids of AM Proxy numbered in their order."""
+    return _Plain().of(blotted(ask), keeps=True)
 
 
 def _lines(recording: Recording) -> list[Any]:

@@ -7,8 +7,7 @@ from threading import Lock
 from typing import Any, Final, NamedTuple, Protocol
 
 from ..json_text import json_bytes
-from .blotted import blotted
-from .comparison import first_difference
+from .comparison import first_difference, plain_ask
 from .folders import folders_in
 from .reading import NoRecordingError, read
 from .recording import Arrival, Exchange, Recording
@@ -78,10 +77,11 @@ class AnswersByAsk:
             for exchange in recording.exchanges:
                 if exchange.upstream == upstream:
                     answer = RecordedAnswer(name, exchange.arrivals, was_silent(recording, exchange))
-                    key = _key(exchange.ask)
+                    ask = plain_ask(exchange.ask)
+                    key = _key(ask)
                     self._answers[key].append(answer)
-                    self._answers[_key(_of_any_model(exchange.ask))].append(answer)
-                    self._asks.setdefault(key, (name, exchange.ask))
+                    self._answers[_key(_of_any_model(ask))].append(answer)
+                    self._asks.setdefault(key, (name, ask))
 
     @property
     def asks(self) -> int:
@@ -90,7 +90,7 @@ class AnswersByAsk:
 
     def next_answer(self, ask: Any) -> RecordedAnswer:
         """The next answer to this ask."""
-        kept = blotted(ask)
+        kept = plain_ask(ask)
         with self._one_at_a_time:
             for key in (_key(kept), _key(_of_any_model(kept))):
                 if answers := self._answers.get(key):

@@ -12,7 +12,7 @@ from app.recordings.folders import folders_in
 from app.recordings.recording import Recording
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.provider_lanes import LANES, RELAYED, wired
-from tests.support.recorded import one_upstream, recorded
+from tests.support.recorded import one_upstream, recorded, recording
 from tests.support.running import run
 from tests.support.script import says, stops, text_turn
 from tests.support.servers import Calls, ChatUpstream, Pause, ResponsesUpstream, Says, Status, Thinks
@@ -80,15 +80,15 @@ def test_the_pace_is_kept_where_that_is_wanted(tmp_path: Path) -> None:
             assert (time.monotonic() - begun >= 0.4) is pace
 
 
-def first_turn(name: str) -> Json:
+def first_turn(name: str, text: str) -> Json:
     tool = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}}
-    return {"model": name, "input": [{"role": "user", "content": "Go."}], "tools": [tool],
+    return {"model": name, "input": [{"role": "user", "content": text}], "tools": [tool],
             "include": ["reasoning.encrypted_content"]}  # fmt: skip
 
 
-def loop(url: str, name: str) -> Json:
+def loop(url: str, name: str, text: str = "Go.") -> Json:
     """An agent's loop of two turns: the second sends back what the first has said."""
-    body = first_turn(name)
+    body = first_turn(name, text)
     first = post(url, body).json()
     assert "output" in first, first
     call = next(item for item in first["output"] if item["type"] == "function_call")
@@ -112,6 +112,15 @@ def test_an_agent_does_its_loop_once_more_without_the_server(name: str, tmp_path
         now = loop(url, name)
     assert [item["type"] for item in now["output"]] == [item["type"] for item in then["output"]]
     assert now["usage"] == then["usage"]
+
+
+def test_a_loop_whose_ids_are_made_by_am_proxy(tmp_path: Path) -> None:
+    """The demo gives its calls no ids, so they differ each time."""
+    settings = Settings(models={"m": Model(upstream="demo")})
+    with recording(settings, tmp_path) as url:
+        then = loop(url, "m", "f")
+    with serving(replaying(tmp_path, "demo")) as url:
+        assert [item["type"] for item in loop(url, "m", "f")["output"]] == [item["type"] for item in then["output"]]
 
 
 def test_recordings_of_several_upstreams(tmp_path: Path) -> None:
@@ -170,6 +179,7 @@ def test_doctor_and_probe_connect_to_nothing(folder: Path, tmp_path: Path) -> No
     config(folder, tmp_path)
     done = run("doctor", folder=tmp_path)
     assert (done.returncode, "2 different requests, recorded with via = chat" in done.stdout) == (0, True)
+    assert "api_key" not in run("check", folder=tmp_path).stdout
     assert "not probed: it runs inside this server" in run("check", "--probe", folder=tmp_path).stdout
 
 
