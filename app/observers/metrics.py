@@ -5,7 +5,7 @@ their own names as labels, and all others count as `*`: a client may send any na
 """
 
 import platform
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from fastapi import APIRouter, Request
@@ -19,9 +19,7 @@ from prometheus_client import (
     ProcessCollector,
     disable_created_metrics,
 )
-from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_1_0_0, generate_latest
-from prometheus_client.registry import Collector
 
 from ..protocol.events import Event
 from ..protocol.problems import ERROR_SHAPES, Problem
@@ -29,6 +27,7 @@ from ..protocol.request.create_response import CreateResponse
 from ..settings import Key
 from ..transports.auth import Auth
 from .connection_metrics import ConnectionCollector, ConnectionFigures
+from .metric_rows import BUILD, CircuitStates, VisibleRows
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the page
 
@@ -41,7 +40,6 @@ _ANSWERED: Final = frozenset({"completed", "incomplete"})
 OTHER: Final = "other"
 """The label of an error code that this server does not have: a relayed one may be any text."""
 
-_BUILD: Final = "am_proxy_build"
 _CODES: Final = frozenset({"", *ERROR_SHAPES, *(shape.failed_code for shape in ERROR_SHAPES.values())})
 _TOKENS: Final = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304)
 _SECONDS: Final = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 300, 1800)
@@ -134,6 +132,15 @@ class Metrics:
             ["model", "upstream"],
             registry=registry,
         )
+        self._cached = Counter(
+            "am_proxy_cached_tokens",
+            "Input tokens that upstreams read from their caches.",
+            ["model", "upstream"],
+            registry=registry,
+        )
+        self._summaries = Counter(
+            "am_proxy_summaries", "Turns in which a conversation was summarized.", ["model"], registry=registry
+        )
         self._searches = Counter(
             "am_proxy_searches",
             "Searches of the web, opened pages and words looked for in them, by what came of them.",
@@ -141,11 +148,11 @@ class Metrics:
             registry=registry,
         )
         self._in_flight = Gauge("am_proxy_turns_in_flight", "Turns that run now.", registry=registry)
-        Info(_BUILD, "What runs here.", registry=registry).info(
+        Info(BUILD, "What runs here.", registry=registry).info(
             {"version": version, "python": platform.python_version()}
         )
         self._circuits = circuits
-        registry.register(_Circuits(lambda: self._circuits()))  # noqa: PLW0108 — `follow` replaces them
+        registry.register(CircuitStates(lambda: self._circuits()))  # noqa: PLW0108 — `follow` replaces them
         if connections is not None:
             registry.register(ConnectionCollector(connections))
         ProcessCollector(registry=registry)
@@ -159,7 +166,7 @@ class Metrics:
         """The metrics that this caller may see, in Prometheus' format; all of them without a caller."""
         if caller is None or caller.may_use_all:
             return generate_latest(self._registry)
-        return generate_latest(_Visible(self._registry, caller))
+        return generate_latest(VisibleRows(self._registry, caller))
 
     def router(self, auth: Auth | None) -> APIRouter:
         """The endpoint: open to all, or only to callers that `auth` accepts."""
@@ -202,8 +209,11 @@ class Metrics:
             self._retries.labels(name).inc(count)
         self._warnings.labels(model).inc(len(fields.get("warnings", ())))
         self._dropped.labels(model).inc(fields.get("dropped_tools", 0))
-        if (cost := fields.get("cost_estimate")) is not None:
-            self._cost.labels(model, upstream).inc(cost)
+        for counter, amount in ((self._cost, "cost_estimate"), (self._cached, "cached_tokens")):
+            if amount in fields:
+                counter.labels(model, upstream).inc(fields[amount])
+        if "compaction" in fields:
+            self._summaries.labels(model).inc()
         if upstream != UNKNOWN:
             self._time(fields, model, self._served.providers.get(upstream, UNKNOWN), code)
 
@@ -258,38 +268,3 @@ class CountedTurn:
     def ended(self, fields: Mapping[str, Any]) -> None:
         """Counts the turn."""
         self._metrics.ended(fields, asked=self._asked)
-
-
-class _Visible(Collector):
-    """The rows of models that a key may use, and the version. Any other row counts other callers' turns."""
-
-    def __init__(self, registry: CollectorRegistry, caller: Key) -> None:
-        self._registry = registry
-        self._caller = caller
-
-    def collect(self) -> Iterable[Metric]:
-        """Each metric with the visible rows only."""
-        for metric in self._registry.collect():
-            visible = Metric(metric.name, metric.documentation, metric.type, metric.unit)
-            visible.samples = [sample for sample in metric.samples if self._may_see(metric.name, sample.labels)]
-            yield visible
-
-    def _may_see(self, name: str, labels: Mapping[str, str]) -> bool:
-        model = labels.get("model") or labels.get("gen_ai_request_model")
-        return name == _BUILD if model is None else self._caller.may_use(model)
-
-
-class _Circuits(Collector):
-    """The state of each upstream's breaker, read when metrics are collected."""
-
-    def __init__(self, circuits: Callable[[], Mapping[str, bool]]) -> None:
-        self._circuits = circuits
-
-    def collect(self) -> Iterable[Metric]:
-        """One gauge."""
-        gauge = GaugeMetricFamily(
-            "am_proxy_circuit_open", "1 while an upstream is left alone because it failed.", labels=["upstream"]
-        )
-        for upstream, is_open in self._circuits().items():
-            gauge.add_metric([upstream], float(is_open))
-        yield gauge

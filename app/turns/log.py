@@ -24,7 +24,7 @@ LONGEST_NAME: Final = 200
 """Characters of a client's name, and of the name of a conversation."""
 CONVERSATION: Final = ("conversation_id", "conversation-id", "thread-id", "session_id", "session-id")
 """Headers in which clients such as Codex name a conversation."""
-HIDDEN: Final = frozenset({"client", "cost_source", "owner", "steps"})
+HIDDEN: Final = frozenset({"cached_tokens", "client", "cost_source", "owner", "steps"})
 """Fields that only observers see."""
 _TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
@@ -151,7 +151,8 @@ class TurnLog:
         self.note(finish=response.status)
         if response.usage is not None:
             self.note(input_tokens=response.usage.input_tokens, output_tokens=response.usage.output_tokens)
-            self._more["cached_tokens"] = response.usage.input_tokens_details.cached_tokens
+            cached = self._more["cached_tokens"] = response.usage.input_tokens_details.cached_tokens
+            self.note(cached_tokens=cached)
             self._note_cost(response.usage)
         if response.incomplete_details is not None:
             self.note(reason=response.incomplete_details.reason)

@@ -9,6 +9,7 @@ OUTSIDE = {
     "app/codex_catalog.py": "a key that Codex reads",
     "app/judges/event_table.py": "the name of an event",
     "app/new_turns.py": "begins a turn with a summary",
+    "app/observers/metrics.py": "the field of the log line",
     "app/observers/recorded_turn.py": "the field of the log line",
     "app/options.py": "the setting for that key",
     "app/prompt_cache/prefix.py": "OpenAI's name of a reason",

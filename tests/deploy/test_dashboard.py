@@ -33,6 +33,7 @@ def exposed() -> dict[str, set[str]]:
     metrics = Metrics(Served(frozenset({"m"}), {"u": "p"}), "1", lambda: {"u": True}, ConnectionCounts)
     fields = {
         "model": "m", "upstream": "u", "duration_ms": 9, "first_token_ms": 1, "input_tokens": 2, "output_tokens": 3,
+        "cached_tokens": 1, "cost_estimate": 0.1, "compaction": "threshold",
         "warnings": ["w"], "dropped_tools": 1, "retries": {"u": 1}, "error": "upstream_error",
     }  # fmt: skip
     for finish in ("completed", "refused", "failed", "disconnected"):
