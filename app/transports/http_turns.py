@@ -25,6 +25,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..emitter.encoded_size import size_of
+from ..fair_rounds import wait_to_start
 from ..off_loop import off_loop
 from ..protocol.events import Event, LastEvent, RelayedLast, is_last
 from ..protocol.problems import Problem, ProblemError
@@ -102,6 +103,7 @@ class TurnEndpoint(ABC):
             vouch(scope)
         finally:  # a refusal has these headers too
             scope["state"]["headers"] = self.service.limits.headers(caller)
+        await wait_to_start(caller.owner)
         async with self.bodies.read(headers, receive, caller) as body, UntilDisconnect(receive):
             turn.log.reached("body")
             yield body, headers.get("originator", "")

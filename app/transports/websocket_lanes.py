@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..emitter.encoded_size import size_of
 from ..emitter.rules import StopReason
+from ..fair_rounds import wait_to_start
 from ..off_loop import off_loop
 from ..parsing.create_frame import Frame, parse_frame
 from ..parsing.steer_frame import SteerFrame
@@ -144,6 +145,7 @@ class Lane:
                 try:
                     if (decided := turn.admit(context.caller)) is not None:
                         await decided
+                    await wait_to_start(context.caller.owner)
                     raw = await context.service.decode(data)
                     frame = parse_frame(raw, lenient=context.lenient)
                     if frame.previous_response_id is not None:

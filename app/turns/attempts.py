@@ -36,7 +36,7 @@ from ..protocol.problems import Problem, ProblemError
 from ..upstreams.faults import refuses_request, refuses_schemas, refuses_state
 from ..upstreams.port import GOES_ON, NoSuchAddressError, UpstreamRefused
 from .asks import Asks
-from .pump import SILENT, too_slow
+from .failures import SILENT, too_slow
 from .turn_protocols import Answer
 
 PATIENCE: Final = 5

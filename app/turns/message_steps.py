@@ -32,8 +32,9 @@ from ..searching.opened_pages import PageFailedError
 from ..searching.searcher import Searcher, told
 from .asks import Asks
 from .attempts import first_payload
+from .failures import SILENT
 from .grammar_checks import GrammarChecks
-from .pump import SILENT, Pump
+from .pump import Pump
 from .summary_first import SummaryFirst
 from .turn_protocols import Answer
 

@@ -13,18 +13,21 @@ from contextlib import aclosing, suppress
 from typing import Any, Final
 
 from ..emitter.rules import StopReason
+from ..fair_rounds import steps_of
+from ..off_loop import OWNER
 from ..protocol.events import Event
 from ..protocol.problems import Problem, ProblemError
 from ..upstreams.clocks import Clocks
 from ..upstreams.port import UpstreamBroke, UpstreamRefused
+from .failures import SILENT, our_fault, too_slow
 from .turn_protocols import Answer, Opening, Sender, Turn
 
 log = logging.getLogger("am_proxy")
 
 QUEUE: Final = 64
 """Payloads in the queue, at most."""
-
-SILENT: Final = Problem(code="upstream_error", message="The model's server closed the connection without an answer.")
+STEP: Final = 4
+"""Payloads that count as one more of the caller's steps in a round of the event loop."""
 
 
 class Pump:
@@ -147,15 +150,18 @@ class Pump:
         events, self._first_batch = self._first_batch, []
         if events:
             yield events
-        while not self._sender.over:
-            try:
-                await self._wait(self._patience())
-                events = self._take()
-            except TimeoutError:
-                events = self._tick() if self._patience() <= 0 else []
-            if events:
-                self._sent_at = self._loop.time()
-                yield events
+        with steps_of(OWNER.get()) as steps:
+            while not self._sender.over:
+                try:
+                    await self._wait(self._patience())
+                    if steps.must_wait(number := 1 + len(self._queue) // STEP):
+                        await steps.wait(number)
+                    events = self._take()
+                except TimeoutError:
+                    events = self._tick() if self._patience() <= 0 else []
+                if events:
+                    self._sent_at = self._loop.time()
+                    yield events
 
     async def _read_upstream(self, ask: Callable[[], Awaitable[Answer]]) -> None:
         try:
@@ -288,13 +294,3 @@ class Pump:
         if self._received_any and now >= self._received_at + clocks.idle:
             return self._sender.fail(too_slow("stopped talking", clocks.idle))
         return self._guarded(self._sender.keep_alive)
-
-
-def our_fault(request_id: str) -> Problem:
-    """The problem of a turn that fails by an error of this server."""
-    return Problem(code="internal_error", message=f"AM Proxy failed; its log says more under {request_id}.")
-
-
-def too_slow(what: str, seconds: float) -> Problem:
-    """The problem of an upstream that exceeded a time limit."""
-    return Problem(code="upstream_timeout", message=f"The model's server {what}: it was given {seconds:g} seconds.")

@@ -13,7 +13,8 @@ from ..off_loop import off_loop
 from ..protocol.events import Event
 from ..protocol.problems import Problem
 from .asks import Asks
-from .pump import Pump, our_fault
+from .failures import our_fault
+from .pump import Pump
 from .warning_output import not_told
 
 log = logging.getLogger("am_proxy")

@@ -11,8 +11,9 @@ from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
 from app.protocol.events import Event
 from app.protocol.response import Identity
+from app.turns.failures import SILENT
 from app.turns.opening import RequestOpening
-from app.turns.pump import SILENT, Pump
+from app.turns.pump import Pump
 from app.turns.turn_protocols import Answer
 from app.upstreams.clocks import Clocks
 from app.upstreams.port import UpstreamRefused
