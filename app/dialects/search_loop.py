@@ -47,7 +47,8 @@ from .search_calls import NO_MORE, NO_MORE_PAGES, SearchOutput, WantedSearch, ad
 
 NOT_RUN: Final = "Searches that the model wanted were not run, because it called functions of the client as well."
 TOO_MANY: Final = (
-    "Searches that the model wanted were not run: there are no more for one answer (`max_searches`, `max_pages`)."
+    "Searches that the model wanted were not run: there are no more for one answer (`max_searches` and `max_pages` of "
+    "the server, `max_tool_calls` of the client)."
 )
 MOST_CALLS: Final = 16
 """Calls of one message that are answered with more than a refusal."""
@@ -84,6 +85,8 @@ class SearchLoop:
         """The end of the text, in which a link may have begun."""
         self._is_last = False
         """Whether the model is asked for the last time."""
+        self._has_no_more = False
+        """Whether the model has wanted more searches or pages than there are."""
         self.warnings: list[ClientWarning] = []
         self._begin_message()
 
@@ -156,8 +159,11 @@ class SearchLoop:
 
     def end(self) -> list[Delta]:
         """The deltas at the end of a message after which the model is not asked again."""
-        if self._record.calls:
-            self.warnings.append(ClientWarning("output", "searches", NOT_RUN if self._calls_client else TOO_MANY))
+        ends_with_calls = bool(self._record.calls) and self._stopped is not None and self._stopped.reason == "end"
+        if ends_with_calls and self._calls_client:
+            self.warnings.append(ClientWarning("output", "searches", NOT_RUN))
+        if self._has_no_more or (ends_with_calls and not self._calls_client):
+            self.warnings.append(ClientWarning("output", "searches", TOO_MANY))
         not_made: list[Delta] = [wanted.made(failed=True) for wanted in self._asked_for()]
         return [*not_made, *([] if self._stopped is None else [self._stopped])]
 
@@ -198,8 +204,8 @@ class SearchLoop:
         self._failed += sum(output.failed for each, output in zip(wanted, outputs, strict=True) if not each.refusal)
         self._continued += 1
         self._fruitless += all(each.refusal for each in wanted)
-        has_no_more = any(each.refusal in {NO_MORE, NO_MORE_PAGES} for each in wanted)
-        self._is_last = has_no_more or self._fruitless > 1
+        self._has_no_more = any(each.refusal in {NO_MORE, NO_MORE_PAGES} for each in wanted)
+        self._is_last = self._has_no_more or self._fruitless > 1
         choice = self._prompt.choice if self._prompt.choice.mode != "required" else Choice("auto")
         if self._is_last and len(self._prompt.functions) == len(self.search.names):
             choice = Choice("none")

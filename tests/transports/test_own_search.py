@@ -106,6 +106,18 @@ def test_after_the_most_searches_the_model_is_told_and_asked_once_more(most: int
     assert upstream.asks[-1].body["tool_choice"] == "none"
 
 
+@pytest.mark.parametrize("limit", [{"search": {"max_searches": 1}}, {"max_tool_calls": 1}])
+def test_an_answer_with_fewer_searches_than_its_model_wanted_has_a_warning(limit: Json) -> None:
+    with (
+        ChatUpstream(CATS, CATS, DONE) as upstream,
+        SearchServer() as server,
+        before(upstream, server, search=limit.get("search")) as url,
+    ):
+        answer = ask(url, **{name: value for name, value in limit.items() if name != "search"})
+    assert types(answer) == ["web_search_call", "message"]
+    assert (warnings(answer), len(server.asked)) == ([TOO_MANY], 1)
+
+
 def test_of_many_calls_in_one_message_only_so_many_are_run() -> None:
     many = [calls(number, "web_search", id=f"call_{number}") for number in range(200)]
     arguments = [more(number, f'{{"query": "cats {number}"}}') for number in range(200)]
@@ -137,6 +149,7 @@ def test_a_search_that_is_cut_off_ends_the_answer() -> None:
         answer = ask(url)
     assert answer.json()["status"] == "incomplete"
     assert types(answer) == ["web_search_call:failed"]
+    assert warnings(answer) == []
     assert (len(server.asked), len(upstream.asks)) == (0, 1)
 
 
