@@ -40,7 +40,7 @@ servers: $(VENV)/.dev ## test real model servers (installed in .cache) with a ti
 
 recordings: $(VENV)/.dev ## judge what OpenAI's servers were recorded to answer (packages of others, in .cache)
 	$(BIN)/python -m tests.judges.fetch_recordings
-	$(BIN)/python -m pytest -rs tests/judges $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --recordings --timeout=300 -rs tests/judges $(ARGS)
 
 field: $(VENV)/.dev ## test Responses servers (this one, model servers, bridges) with am-proxy comply; writes docs/field.md
 	$(BIN)/python -m tests.field.run $(ARGS)

@@ -40,6 +40,7 @@ ssl.create_default_context = _context
 def pytest_addoption(parser: pytest.Parser) -> None:
     """`pytest --bless` rewrites golden transcripts; the diff is then the review."""
     parser.addoption("--bless", action="store_true", help="rewrite golden transcripts instead of comparing them")
+    parser.addoption("--recordings", action="store_true", help="play all recordings of other projects: half a minute")
     parser.addoption("--from-registry", action="store_true", help="install the package as people do, with downloads")
 
 

@@ -16,9 +16,11 @@ class Recorded(NamedTuple):
     """An answer to a request for a response."""
 
     name: str
-    """The file, and which of its exchanges it is."""
+    """The file in the folder of tests, and which of its exchanges it is."""
     status: int
     content: bytes
+    request: bytes = b""
+    """What was asked; empty if it is not known."""
 
     @property
     def kind(self) -> str:
@@ -32,7 +34,7 @@ def recorded(package: Path) -> Iterator[Recorded]:
     """The recorded answers in a source package."""
     with tarfile.open(package) as files:
         for member in files:
-            name = member.name.rpartition("/")[2]
+            name = member.name.partition("/tests/")[2]
             file = files.extractfile(member) if "/tests/" in member.name else None
             data = file.read() if file is not None else b""
             if name.endswith((".yaml", ".yaml.gz")):
@@ -44,9 +46,9 @@ def recorded(package: Path) -> Iterator[Recorded]:
 
 def _answers(name: str, cassette: Any) -> Iterator[Recorded]:
     for number, (request, response) in enumerate(_exchanges(cassette)):
-        answer = Recorded(f"{name} {number}", response["status"]["code"], _content(response["body"]))
         if _asks_for_a_response(request):
-            yield answer
+            status, content = response["status"]["code"], _content(response["body"])
+            yield Recorded(f"{name} {number}", status, content, _content(request["body"]))
 
 
 def _quoted(name: str, module: ast.Module) -> Iterator[Recorded]:

@@ -18,7 +18,7 @@ from tests.support.running import ROOT
 
 EXPECTED: Final[dict[str, dict[str, set[str]]]] = {
     # a refused login at chatgpt.com, which answers before any server of the Responses API does
-    "langchain-openai": {"TestChatOpenAICodexStandard.test_stop_sequence 1": {"error-body"}},
+    "langchain-openai": {"cassettes/TestChatOpenAICodexStandard.test_stop_sequence 1": {"error-body"}},
 }
 """The broken rules of each recording that breaks one."""
 
@@ -51,6 +51,7 @@ def broken(answer: Recorded) -> set[str]:
 @pytest.mark.parametrize("package", VERSIONS)
 def test_recorded_answers_break_no_rule(package: str) -> None:
     found = {answer.name: broken(answer) for answer in answers(package)}
+    assert len(found) == len(answers(package)), "two have the same name"
     assert {name: rules for name, rules in found.items() if rules} == EXPECTED.get(package, {})
     count = Counter(answer.kind for answer in answers(package))
     row = f"| {package} | {VERSIONS[package]} | {count['stream']} | {count['whole']} | {count['error']} |"

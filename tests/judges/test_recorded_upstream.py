@@ -17,6 +17,12 @@ from tests.support.serving import serving
 Json = dict[str, Any]
 
 
+@pytest.fixture(autouse=True)
+def _only_if_asked(pytestconfig: pytest.Config) -> None:
+    if not pytestconfig.getoption("recordings"):
+        pytest.skip("it takes a while: make recordings")
+
+
 @cache
 def streams(package: str) -> list[Recorded]:
     """The streams of a package."""

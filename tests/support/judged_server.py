@@ -29,7 +29,7 @@ class Answers:
     text: list[Json] = field(default_factory=lambda: TEXT)
     call: list[Json] = field(default_factory=lambda: CALL)
     custom: list[Json] = field(default_factory=lambda: CUSTOM)
-    """Empty if custom tools are refused."""
+    """Empty if custom tools are refused; that below, if max_output_tokens is."""
     cut: list[Json] = field(default_factory=lambda: CUT)
     frames: Callable[[bytes], bytes] = bytes
     """What becomes of the bytes of a stream."""

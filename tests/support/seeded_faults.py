@@ -216,6 +216,7 @@ FAULTS: list[tuple[str, Answers]] = [
     ("error-event", text(ends_with_error)),
     ("not-offered", Answers(has_summaries=False)),
     ("not-offered", Answers(custom=[])),
+    ("not-offered", Answers(cut=[])),
     ("called", Answers(call=TEXT)),
     ("called", Answers(custom=TEXT)),
     ("called", Answers(custom=CALL)),
