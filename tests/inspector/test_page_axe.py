@@ -1,7 +1,7 @@
 """axe-core finds nothing serious on any view, in both themes, on a desk and on a phone."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -49,16 +49,17 @@ PLACES: Final = {
 }
 
 
+ON_A_PHONE: Final = ["watch", "turn/2/conversation", "turn/2/events", "turn/2/again", "session/0"]
+
+
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     with serving(Settings(server=Server(watch=5))) as address:
         yield address
 
 
-@pytest.fixture(scope="module", params=[("dark", 1280), ("light", 360)], ids=["dark desk", "light phone"])
-def page(request: pytest.FixtureRequest, browser: Browser, url: str) -> Page:
+def opened(browser: Browser, url: str, scheme: Literal["dark", "light"], width: int) -> Page:
     axe = modules_with("axe-core") / "axe-core" / "axe.min.js"
-    scheme, width = request.param
     page = browser.new_page(viewport={"width": width, "height": 760}, color_scheme=scheme, bypass_csp=True)
     feed = FakeFeed.at(page, url)
     page.add_script_tag(path=axe)
@@ -66,6 +67,16 @@ def page(request: pytest.FixtureRequest, browser: Browser, url: str) -> Page:
     feed.rows(row(1, finish="failed", problem="It broke."), row(2, calls=["exec_command"]), row(30, state="running"))
     feed.keep(turns={1: detail(row(1)), 2: TURN}, sessions={0: SESSION})
     return page
+
+
+@pytest.fixture(scope="module")
+def desk(browser: Browser, url: str) -> Page:
+    return opened(browser, url, "dark", 1280)
+
+
+@pytest.fixture(scope="module")
+def phone(browser: Browser, url: str) -> Page:
+    return opened(browser, url, "light", 360)
 
 
 def faults(page: Page) -> list[str]:
@@ -79,8 +90,7 @@ def faults(page: Page) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_nothing_serious_is_found(page: Page, place: str) -> None:
+def nothing_serious(page: Page, place: str) -> None:
     page.evaluate(f"location.hash = '#{place}'")
     if awaited := PLACES[place]:
         expect(page.locator(awaited).first).to_be_visible()
@@ -88,7 +98,17 @@ def test_nothing_serious_is_found(page: Page, place: str) -> None:
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_it_finds_what_is_wrong(page: Page) -> None:
-    page.evaluate("location.hash = '#try'")
-    page.evaluate("document.querySelector('#effort').closest('label').replaceWith(document.querySelector('#effort'))")
-    assert [fault.split(":")[0] for fault in faults(page)] == ["select-name"]
+@pytest.mark.parametrize("place", PLACES)
+def test_nothing_serious_is_found_on_a_desk(desk: Page, place: str) -> None:
+    nothing_serious(desk, place)
+
+
+@pytest.mark.parametrize("place", ON_A_PHONE)
+def test_nothing_serious_is_found_on_a_phone(phone: Page, place: str) -> None:
+    nothing_serious(phone, place)
+
+
+def test_it_finds_what_is_wrong(desk: Page) -> None:
+    desk.evaluate("location.hash = '#try'")
+    desk.evaluate("document.querySelector('#effort').closest('label').replaceWith(document.querySelector('#effort'))")
+    assert [fault.split(":")[0] for fault in faults(desk)] == ["select-name"]

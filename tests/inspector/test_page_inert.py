@@ -120,23 +120,31 @@ def turn(items: list[dict[str, Any]], number: int = 1) -> dict[str, Any]:
     )
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_it_stays_text_in_every_tab_and_in_the_conversation(page: Page, case: str) -> None:
-    number = list(CASES).index(case) + 1
-    items = CASES[case]
-    feed = FakeFeed(page)
-    one = {"row": row(number), "changes": changes(1), "instructions": MARKUP, "new": items, "output": items}
-    feed.keep(turns={number: turn(items, number)}, sessions={number: {"session": number, "turns": [one]}})
+def show_turn(page: Page, number: int) -> None:
     page.evaluate(f"location.hash = '#turn/{number}/conversation'")
     expect(page.locator("#watched h2")).to_contain_text(f"req_{number}")
-    for name in TABS:
-        page.locator("#watched").get_by_role("tab", name=name, exact=name != "Upstream request").click()
-        page.locator("#watched").evaluate(
-            "each => each.querySelectorAll('details').forEach(part => (part.open = true))"
-        )
+    opened = "each => each.querySelectorAll('details').forEach(part => (part.open = true))"
+    page.locator("#watched").evaluate(opened)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_it_stays_text_in_the_conversation(page: Page, case: str) -> None:
+    number = list(CASES).index(case) + 1
+    items = CASES[case]
+    one = {"row": row(number), "changes": changes(1), "instructions": MARKUP, "new": items, "output": items}
+    FakeFeed(page).keep(turns={number: turn(items, number)}, sessions={number: {"session": number, "turns": [one]}})
+    show_turn(page, number)
     page.evaluate(f"location.hash = '#session/{number}'")
     expect(page.locator("#conversation h2")).to_have_text(f"Conversation {number}")
     expect(page.locator(".turn-of-session .item").first).to_be_visible()
+
+
+def test_it_stays_text_in_every_tab(page: Page) -> None:
+    FakeFeed(page).keep(turns={77: turn([item for items in CASES.values() for item in items], 77)})
+    show_turn(page, 77)
+    for name in TABS:
+        page.locator("#watched").get_by_role("tab", name=name, exact=name != "Upstream request").click()
+        expect(page.locator("#watched .pane:not([hidden])")).not_to_be_empty()
 
 
 def test_a_row_stays_text(page: Page) -> None:

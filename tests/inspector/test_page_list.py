@@ -102,6 +102,18 @@ def test_a_filter_leaves_what_passes_it(page: Page, field: str, value: str, coun
     expect(page.locator("#number")).to_have_text(str(COUNT))
 
 
+def test_a_search_finds_turns_that_end_later(page: Page) -> None:
+    feed = FakeFeed(page)
+    page.fill("#filter [name=text]", "hidden words")
+    expect(page.locator("#number")).to_have_text(f"2 of {COUNT}")
+    feed.keep(found={"hidden words": [3, 500, 3000]})
+    feed.tell(("row", varied(3000)))
+    expect(page.locator("#number")).to_have_text(f"3 of {COUNT + 1}")
+    feed.keep(found={"hidden words": [3, 500]})
+    feed.tell(("forgotten", {"number": 3000}))
+    expect(page.locator("#number")).to_have_text(f"2 of {COUNT}")
+
+
 def test_filters_are_combined(page: Page) -> None:
     page.locator("#filter details").evaluate("each => each.open = true")
     page.focus("#filter [name=model]")

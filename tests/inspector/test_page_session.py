@@ -88,7 +88,7 @@ def test_each_turn_is_a_row_with_its_tokens_times_outcome_and_cost(page: Page) -
         ["Answer 11", "1,000", "400", "30", "120 ms", "900 ms", "200 completed", "≈ 0.012 USD"],
     ]
     expect(page.locator("#conversation .figures")).to_have_text(
-        "2 turns · 2,000 tokens in · 40 % cached · 60 out · 1800 ms · ≈ 0.025 USD"
+        "2 turns · 2,000 tokens in · 40 % cached · 60 out · 1800 ms · ≈ 0.025 USD estimated"
     )
 
 

@@ -2,6 +2,7 @@
 
 const CHOICES = ["model", "key", "outcome", "tool"];
 const WAIT = 150; // milliseconds after the last letter
+const PAUSE = 1000; // milliseconds between two looks while turns end
 
 export class Filter {
   /** `search(text, signal)` returns the numbers of the turns in which the text occurs. */
@@ -30,9 +31,13 @@ export class Filter {
     return CHOICES.every((name) => !this.#value(name) || VALUES[name](row).includes(this.#value(name)));
   }
 
-  /** More may have been said since the last look. */
-  async again() {
-    if (this.#value("text")) await this.#look();
+  /** More has been said: look once more for the text, but not for every turn. */
+  again() {
+    if (!this.#value("text") || this.due) return;
+    this.due = setTimeout(() => {
+      this.due = null;
+      this.#look();
+    }, PAUSE);
   }
 
   #value(name) {
@@ -48,12 +53,13 @@ export class Filter {
     const text = this.#value("text");
     this.looking?.abort();
     const looking = (this.looking = new AbortController());
-    this.found = null;
-    if (text) {
+    if (!text) this.found = null;
+    else {
       try {
         this.found = await this.search(text, looking.signal);
       } catch {
-        if (looking.signal.aborted) return; // a later one is on its way; without an answer the rows' own words count
+        if (looking.signal.aborted) return; // a later one is on its way
+        this.found = null; // the rows' own words count
       }
     }
     this.changed();

@@ -35,7 +35,7 @@ export class SessionView {
     this.element.querySelector(".figures").textContent = [
       `${count(turns.length)} ${turns.length === 1 ? "turn" : "turns"}`,
       `${count(total.input)} tokens in`, total.input ? `${Math.floor((100 * total.cached) / total.input)} % cached` : "",
-      `${count(total.output)} out`, ms(total.ms), money(total.cost),
+      `${count(total.output)} out`, ms(total.ms), total.cost ? `${money(total.cost)} estimated` : "",
     ].filter(Boolean).join(" · ");
     this.#table(rows);
     this.#lay(turns);

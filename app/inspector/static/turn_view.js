@@ -77,7 +77,7 @@ export class TurnView {
       row.total_ms === null ? "" : `total ${ms(row.total_ms)}`,
       tokens ? `${count(tokens.input)} → ${count(tokens.output)} tokens` : "",
       tokens?.reasoning ? `${count(tokens.reasoning)} reasoning` : "",
-      money(row.cost),
+      row.cost ? `${money(row.cost)} estimated` : "",
     ].filter(Boolean).join(" · ");
     const warnings = new Set(asks.flatMap((ask) => ask.warnings ?? []));
     if (leftOut) warnings.add(`${count(leftOut)} events of this request were too large to be kept.`);

@@ -136,6 +136,7 @@ export class Watch {
       this.turns.set(row.number, { number: row.number, row });
       this.fresh += 1;
     }
+    if (row.state === "ended") this.filter.again();
     if (row.session !== null && row.session === this.session.number) this.#again();
   }
 
