@@ -144,10 +144,15 @@ class Catalogue:
         self._lists = lists
 
     @property
+    def breakers(self) -> dict[str, Breaker]:
+        """The circuit breaker of each upstream that serves a model."""
+        entries = [each for entry in self._entries.values() for each in (entry, *entry.others)]
+        return {entry.upstream_name: entry.breaker for entry in entries}
+
+    @property
     def circuits(self) -> dict[str, bool]:
         """For each upstream that serves a model, whether its circuit breaker is open."""
-        entries = [each for entry in self._entries.values() for each in (entry, *entry.others)]
-        return {entry.upstream_name: entry.breaker.state != "closed" for entry in entries}
+        return {name: breaker.is_open for name, breaker in self.breakers.items()}
 
     def names_for(self, caller: Key) -> list[str]:
         """The public names that this caller may use, without the wildcard."""

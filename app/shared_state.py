@@ -2,7 +2,8 @@
 
 import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from ipaddress import ip_network
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -16,6 +17,7 @@ from .transports.websocket import Quotas
 from .turns.limits import Limits
 from .turns.quota import Quota
 from .turns.upstream_log import UpstreamLog
+from .upstreams.breaker import Breaker
 from .version import VERSION
 
 if TYPE_CHECKING:
@@ -46,13 +48,14 @@ class SharedState(NamedTuple):
     store: "LimitStore | None" = None
     """Where all copies of this server count together."""
 
-    def follow(self, settings: Settings, circuits: Callable[[], Mapping[str, bool]]) -> None:
+    def follow(self, settings: Settings, breakers: Mapping[str, Breaker]) -> None:
         """Apply the limits of these settings. It cannot fail, so a reload is applied as a whole or not at all."""
         server = settings.server
         owners = len({key.name for key in settings.keys}) + takes_guests(settings)
         self.limits.follow(server.max_turns, shared=bool(settings.keys) and owners > 1, store=self.store)
         if self.store is not None:
             self.store.hold()
+            self.store.breakers.watch(breakers)
         self.arriving.follow(*_body_bytes(server))
         self.waiting.follow(*_body_bytes(server, WAITING))
         self.websockets.connections.follow(server.max_websockets, server.max_caller_websockets)
@@ -63,7 +66,8 @@ class SharedState(NamedTuple):
         if self.recorder is not None:
             self.recorder.follow(server.watch_bytes, keyed=bool(settings.keys))
         if self.metrics is not None:
-            self.metrics.follow(_served(settings), circuits)
+            circuits = partial(_circuits, breakers)
+            self.metrics.follow(_served(settings), circuits, self.store)
 
 
 def new_state(settings: Settings, store: "LimitStore | None" = None) -> SharedState:
@@ -112,6 +116,10 @@ def connection_limits(server: Server) -> ConnectionLimits:
         server.max_address_connections or None,
         [ip_network(network) for network in server.proxies],
     )
+
+
+def _circuits(breakers: Mapping[str, Breaker]) -> dict[str, bool]:
+    return {name: breaker.is_open for name, breaker in breakers.items()}
 
 
 def _note(fields: dict[str, int]) -> None:

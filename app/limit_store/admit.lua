@@ -113,6 +113,8 @@ for i = 1, asked do
       verdict, wait = RATE, math.ceil((1 - per_minute + used) * 60000 / per_minute)
     elseif verdict == ADMITTED then
       used = used + 1
+    end
+    if verdict == ADMITTED or known > 0 then -- the copy says only once what it knows
       redis.call('HSET', rate, 'used', string.format('%.6f', used), 'at', text(now))
       redis.call('PEXPIRE', rate, 61000)
     end

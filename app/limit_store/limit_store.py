@@ -17,7 +17,6 @@ process itself was busy for that long, the answer gets the same time once more.
 """
 
 import asyncio
-import logging
 import os
 import random
 import time
@@ -29,9 +28,9 @@ from typing import Any, Final, Protocol, Unpack
 
 from ..settings import SharedLimits
 from .lease import Lease
+from .outages import Outages
+from .shared_breakers import SharedBreakers
 from .store_batch import BatchReply, Question, QuestionFields, StoreBatch, arguments_of, hashed, keys_of, read_reply
-
-log = logging.getLogger("am_proxy")
 
 LEASE: Final = 10.0
 REFRESH: Final = 2.0
@@ -73,10 +72,8 @@ class LimitStore:
     ) -> None:
         self.options = options
         self.reachable = False
-        self.outages = 0
-        """How often it became unreachable."""
-        self.decided_alone = 0
-        """Turns for which this process applied its own limits."""
+        self.outages = Outages(options.store)
+        self.breakers = SharedBreakers(self._call_soon)
         self.connections = 0
         """How often a connection was made."""
         self._connection = connection
@@ -99,8 +96,6 @@ class LimitStore:
         self._tried = asyncio.Event()
         """Whether the first try to connect has ended."""
         self._failed = asyncio.Event()
-        self._failed_at: float | None = None
-        """When the outage began that was logged."""
 
     def ask(self, *, owner: str, **question: Unpack[QuestionFields]) -> Lease:
         """Asks whether a turn of this owner may begin. The lease must be given back."""
@@ -180,7 +175,8 @@ class LimitStore:
         """Sends all counts after a while, or returns when the store has failed."""
         self._failed.clear()
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._failed.wait(), REFRESH)
+            async with asyncio.timeout(REFRESH):  # `wait_for` may miss that this task is cancelled
+                await self._failed.wait()
         self._changed.update(dict.fromkeys(self._running))
         self._is_due = True
         self._call_soon()
@@ -188,19 +184,20 @@ class LimitStore:
     async def _connect(self) -> None:
         error = await self._try(self._open(), CONNECTING)
         if error is not None:
-            self._note_outage(self._reason_of(error))
+            self.outages.begin(self._reason_of(error))
             return
         self.reachable = True
         self.connections += 1
         self._is_due = True
-        if self._failed_at is not None:
-            seconds, self._failed_at = round(time.monotonic() - self._failed_at, 1), None
-            self._log(f"answers again after {seconds} s", "reachable")
+        self.breakers.repeat()
+        self.outages.end()
         self._call_soon()
 
     async def _open(self) -> None:
         """Connects, and sees whether the store can write: what it counts must be there before it decides."""
         await self._connection.open()
+        await self._connection.leave(self.options.prefix, self._copy)
+        self._copy = os.urandom(8).hex()  # a store that hung may have run the call that was given up
         self._changed = dict.fromkeys(self._running)
         await self._call(StoreBatch(self._take_changed(), (), {}))
 
@@ -219,7 +216,7 @@ class LimitStore:
 
     async def _make_calls(self) -> None:
         try:
-            while self.reachable and (self._waiting or self._changed or self._is_due):
+            while self.reachable and (self._waiting or self._changed or self._is_due or self.breakers.news):
                 await self._next_call()
         except Exception as error:  # noqa: BLE001 — as above
             self._fail(self._reason_of(error))
@@ -229,7 +226,7 @@ class LimitStore:
     async def _next_call(self) -> None:
         self._is_due = False
         self._sent = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
-        batch = StoreBatch(self._take_changed(), [lease.question for lease in self._sent], {})
+        batch = StoreBatch(self._take_changed(), [lease.question for lease in self._sent], self.breakers.take_news())
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(WAIT, self._expire, loop.time() + WAIT)
         try:
@@ -240,6 +237,7 @@ class LimitStore:
         sent, self._sent = self._sent, []
         for lease, decision in zip(sent, reply.decisions, strict=True):
             lease.decide(decision)
+        self.breakers.hear(reply.open_for)
         if reply.is_new:
             self._changed.update(dict.fromkeys(self._running))
 
@@ -271,7 +269,7 @@ class LimitStore:
 
     def _fail(self, reason: str) -> None:
         self.reachable = False
-        self._note_outage(reason)
+        self.outages.begin(reason)
         self._decide_all_alone()
         self._failed.set()
 
@@ -282,16 +280,5 @@ class LimitStore:
         self._waiting.clear()
 
     def _decide_alone(self, lease: Lease) -> None:
-        self.decided_alone += 1
+        self.outages.decided_alone += 1
         lease.decide(None)
-
-    def _note_outage(self, reason: str) -> None:
-        if self._failed_at is None:
-            self._failed_at = time.monotonic()
-            self.outages += 1
-            self._log(f"{reason}. Each process applies its own limits until that changes", "unreachable")
-
-    def _log(self, words: str, state: str) -> None:
-        fields = {"store": self.options.store, "state": state}
-        words = f"the store of limits at {self.options.store} {words}"
-        log.warning("limit store", extra={"fields": fields, "words": words})

@@ -6,7 +6,7 @@ their own names as labels, and all others count as `*`: a client may send any na
 
 import platform
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from fastapi import APIRouter, Request
 from fastapi import Response as HttpResponse
@@ -28,6 +28,10 @@ from ..settings import Key
 from ..transports.auth import Auth
 from .connection_metrics import ConnectionCollector, ConnectionFigures
 from .metric_rows import BUILD, CircuitStates, VisibleRows
+from .store_collector import StoreCollector
+
+if TYPE_CHECKING:
+    from ..limit_store.limit_store import LimitStore
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the page
 
@@ -152,14 +156,19 @@ class Metrics:
             {"version": version, "python": platform.python_version()}
         )
         self._circuits = circuits
+        self._store = StoreCollector()
+        registry.register(self._store)
         registry.register(CircuitStates(lambda: self._circuits()))  # noqa: PLW0108 — `follow` replaces them
         if connections is not None:
             registry.register(ConnectionCollector(connections))
         ProcessCollector(registry=registry)
 
-    def follow(self, served: Served, circuits: Callable[[], Mapping[str, bool]]) -> None:
-        """Changes the names and the circuits."""
+    def follow(
+        self, served: Served, circuits: Callable[[], Mapping[str, bool]], store: "LimitStore | None" = None
+    ) -> None:
+        """Changes the names, the circuits, and the store of limits."""
         self._served = served
+        self._store.store = store
         self._circuits = circuits
 
     def page(self, caller: Key | None = None) -> bytes:

@@ -134,7 +134,11 @@ class Http:
         """Whether new requests are accepted."""
         if not self._limits.ready:
             return JSONResponse({"status": "stopping"}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
-        return JSONResponse({"status": "ok"})
+        store = self._limits.store
+        if store is None:
+            return JSONResponse({"status": "ok"})
+        state = "reachable" if store.reachable else "unreachable: this process applies its own limits"
+        return JSONResponse({"status": "ok", "limit_store": state})
 
     def _admit(self, caller: Key) -> Callable[[], None] | None:
         """A slot for asking an upstream for its list, as for a turn: what gives it back, or None if there is none."""

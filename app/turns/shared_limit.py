@@ -23,6 +23,8 @@ class SharedLimit:
         self._rate_limit = rate_limit
         self._store = store
         self._lease = lease
+        self._is_decided = lease.is_decided
+        """Whether it is known what follows from the answer: at once, if the store cannot be asked."""
 
     @classmethod
     def of(cls, caller: Key, rate_limit: RateLimit, store: "LimitStore", *, shares: bool) -> "SharedLimit | None":
@@ -53,9 +55,10 @@ class SharedLimit:
 
     async def decided(self) -> None:
         """Waits for the decision. Raises `ProblemError` for a turn that may not begin."""
-        if self._lease.is_decided:  # this process has decided
+        if self._is_decided:
             return
         decision = await self._lease.decided()
+        self._is_decided = True
         if decision is None:
             self._decide_alone()
             return

@@ -1,6 +1,8 @@
 """A real Redis (or Valkey) server, started on a free port; tests are skipped where there is none."""
 
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import time
@@ -30,6 +32,11 @@ class RedisServer(NamedTuple):
         with socket.create_connection(("127.0.0.1", self.port), timeout=5) as connection:
             connection.sendall(" ".join(command).encode() + b"\r\n")
             return connection.recv(65_536).decode()
+
+    def freeze(self) -> None:
+        """Stops the process where it is, until it gets SIGCONT."""
+        self.process.send_signal(signal.SIGSTOP)
+        os.waitpid(self.process.pid, os.WUNTRACED)
 
     def names(self) -> list[str]:
         """The names of all that it holds."""

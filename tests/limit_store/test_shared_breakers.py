@@ -1,0 +1,81 @@
+"""Circuit breakers that copies share: what opens in one is open in all, and closes in all."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.limit_store import limit_store
+from app.limit_store.limit_store import LimitStore
+from app.upstreams.breaker import Breaker
+from tests.support.limit_stores import copies
+from tests.support.redis_server import redis_server
+
+
+def breakers(*stores: LimitStore, pause: float = 30) -> list[Breaker]:
+    """One of each copy for the same upstream."""
+    made = [Breaker("u", failures=2, pause=pause) for _ in stores]
+    for store, breaker in zip(stores, made, strict=True):
+        store.breakers.watch({"u": breaker, "other": Breaker("other", failures=2)})
+    return made
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(5):
+        while not condition():  # noqa: ASYNC110 — nobody tells
+            await asyncio.sleep(0.01)
+
+
+async def test_one_that_opens_or_closes_does_so_in_all_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit_store, "REFRESH", 0.05)
+    with redis_server(tmp_path) as redis:
+        async with copies(redis.url, 2) as stores:
+            first, second = breakers(*stores, pause=1)
+            for _ in range(2):
+                first.failure(kind="unreached")
+            await until(lambda: second.is_open)
+            assert 0 < second.allow() <= 1
+            other = stores[1].breakers._breakers.values()
+            assert [breaker.is_open for breaker in other] == [True, False]
+            await asyncio.sleep(1)
+            assert second.allow() == 0, "one may try"
+            await asyncio.sleep(0.2)
+            assert second.state == "half-open", "what the others say does not end its try"
+            second.success()
+            await until(lambda: not first.is_open)
+            await asyncio.sleep(0.2)
+            assert (first.state, second.state) == ("closed", "closed")
+
+
+async def test_a_failed_try_of_one_copy_prolongs_the_pause_of_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limit_store, "REFRESH", 0.05)
+    with redis_server(tmp_path) as redis:
+        async with copies(redis.url, 2) as stores:
+            first, second = breakers(*stores, pause=1.5)
+            for _ in range(2):
+                first.failure(kind="unreached")
+            await until(lambda: second.is_open)
+            await asyncio.sleep(1.6)
+            assert first.allow() == 0
+            first.failure(kind="unreached")
+            await asyncio.sleep(0.3)
+            assert second.allow() > 0
+
+
+async def test_one_that_opens_without_the_store_is_told_later(tmp_path: Path) -> None:
+    with redis_server(tmp_path) as redis:
+        port = redis.port
+        async with copies(redis.url, 2) as stores:
+            redis.process.kill()
+            redis.process.wait(5)
+            await until(lambda: not any(store.reachable for store in stores))
+            first, second = breakers(*stores)
+            for _ in range(2):
+                first.failure(kind="unreached")
+            assert (first.is_open, second.is_open) == (True, False)
+            with redis_server(tmp_path, port=port):
+                await until(lambda: second.is_open)
+                assert first.is_open
