@@ -23,6 +23,7 @@ _LEFT_OUT: Final = "bGVmdCBvdXQ6"
 """What is in the place of an image that was downloaded, and then left out."""
 _OUTCOME: Final = ("finish", "status", "error", "reason", "warnings")
 _MISSING: Final = "(nothing)"
+_LAST: Final = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _BY_CLIENT: Final = frozenset({"disconnected", "interrupted", "steered", "cancelled"})
 """How a turn ended that its client ended: it is compared up to there."""
 
@@ -73,10 +74,11 @@ def ended_by_client(recording: Recording) -> bool:
 
 def _differences(recorded: Recording, now: Recording) -> Iterator[Difference]:
     yield from _of_asks(recorded, now)
-    events, new_events = _lines(recorded), _lines(now)
     by_client = ended_by_client(recorded)
+    varies = any(each.about.outcome.get("usage") == "estimated" for each in (recorded, now))
+    events = _lines(_without_end(recorded) if by_client else recorded, usage_varies=varies)
+    new_events = _lines(now, usage_varies=varies)
     if by_client:
-        events = events[:-1] if events and _is_last(events[-1]) else events
         new_events = new_events[: len(events)]
     for number, (old, new) in enumerate(zip_longest(events, new_events, fillvalue=None), 1):
         if old is None or new is None:
@@ -103,9 +105,9 @@ def plain_ask(ask: Any) -> Any:
     return _Plain().of(blotted(ask), keeps=True)
 
 
-def _lines(recording: Recording) -> list[Any]:
+def _lines(recording: Recording, *, usage_varies: bool) -> list[Any]:
     """What the client got, without what varies."""
-    plain = _Plain(usage_varies=recording.about.outcome.get("usage") == "estimated")
+    plain = _Plain(usage_varies=usage_varies)
     lines: list[Any] = []
     for line in recording.events:
         if line.refused is not None:
@@ -142,7 +144,7 @@ class _Plain:
     def _member(self, key: str, value: Any, *, keeps: bool) -> Any:
         if key == _ENCRYPTED and value:
             return "(encrypted)"
-        if key == "usage" and self._usage_varies:
+        if key == "usage" and value and self._usage_varies:
             return "(estimated)"
         if key == "error" and isinstance(value, dict) and isinstance(value.get("message"), str):
             return {**value, "message": _LIMITS.sub("(…)", value["message"])}
@@ -165,8 +167,12 @@ def _is_keep_alive(event: dict[str, Any], *, after: int) -> bool:
     return (kind == "response.in_progress" and after > 1) or (kind.endswith(".delta") and event.get("delta") == "")
 
 
-def _is_last(line: dict[str, Any]) -> bool:
-    return line.get("type") in {"response.completed", "response.incomplete", "response.failed"} or "refused" in line
+def _without_end(recording: Recording) -> Recording:
+    """The recording without the last events of a turn that its client ended: those of one moment."""
+    last = recording.events[-1] if recording.events else None
+    if last is None or (last.event or {}).get("type") not in _LAST:
+        return recording
+    return recording._replace(events=[line for line in recording.events if line.at < last.at])
 
 
 def _name(line: dict[str, Any] | None) -> str | None:

@@ -149,6 +149,26 @@ def test_a_client_that_left_is_compared_up_to_there(tmp_path: Path) -> None:
     assert [(each.where, each.recorded, each.now) for each in replayed(made)] == [("event 5, delta", "Bye", "Hello")]
 
 
+@pytest.mark.parametrize("frame", ["response.interrupt", "response.cancel"])
+def test_a_response_that_was_stopped_is_compared_up_to_there(frame: str, tmp_path: Path) -> None:
+    async def talk(url: str) -> None:
+        async with connect(url.replace("http", "ws") + "/v1/responses") as ws:
+            await ws.send(json.dumps({"type": "response.create", "model": "m", "input": "Hi"}))
+            while (event := json.loads(await ws.recv()))["type"] != "response.output_text.delta":
+                pass
+            await asyncio.sleep(0.05)
+            await ws.send(json.dumps({"type": frame}))
+            while (event := json.loads(await ws.recv()))["type"] != "response.incomplete":
+                pass
+            assert event["response"]["incomplete_details"]
+
+    with ChatUpstream([says("Hello"), Hang()]) as upstream, recording(one_upstream(upstream.url), tmp_path) as url:
+        asyncio.run(talk(url))
+    [made] = recordings_in(tmp_path)
+    assert made.about.outcome["reason"] in {"interrupted", "cancelled"}
+    assert replayed(made) == []
+
+
 @pytest.fixture
 def made(tmp_path: Path) -> Recording:
     with ChatUpstream(text_turn("Hi")) as upstream:
