@@ -128,6 +128,11 @@ class SummaryTurn:
         return self._inner.ask
 
     @property
+    def prompt(self) -> Any:
+        """What the ask was made from, if that is in no dialect."""
+        return getattr(self._inner, "prompt", None)
+
+    @property
     def length(self) -> int:
         """The approximate number of tokens of the ask."""
         return self._inner.length

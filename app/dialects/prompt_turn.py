@@ -50,6 +50,8 @@ class PromptTurn(Generic[OptionsT]):
         encoded = self.wire.encode(built.prompt, model, options)
         self.ask = encoded.body
         """The request body. Dropped when the answer begins: both may be long."""
+        self.prompt: Prompt | None = built.prompt
+        """What the request body was made from. Dropped with it."""
         self.size = request.size
         """Bytes of the request, and of what was fetched for it."""
         self._input_tokens = 0
@@ -150,7 +152,7 @@ class PromptTurn(Generic[OptionsT]):
     def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]:
         """The first two events, unless they were sent before. The upstream has the request body by now."""
         self._input_tokens = self.length
-        self.ask = {}
+        self.ask, self.prompt = {}, None
         return self._next_begun() if self._has_gone_on else self._emitter.begin(sent)
 
     def go_on(self, prompt: Prompt, begun: list[Delta]) -> None:
@@ -160,7 +162,7 @@ class PromptTurn(Generic[OptionsT]):
         """
         self._begun = begun
         self._has_gone_on = True
-        self.ask = self.wire.encode(prompt, self._model, self._options).body
+        self.ask, self.prompt = self.wire.encode(prompt, self._model, self._options).body, prompt
         self._read_before += self._reader.size
         self._reader = self.wire.reader(prompt, self._options, True)  # noqa: FBT003 — as `Wire` has it
 

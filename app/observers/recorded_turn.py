@@ -105,7 +105,7 @@ class Recorded:
         parts = self._parts
         if request.size > LONGEST or not self._write(
             2 * request.size,  # the ask is about as long
-            lambda: asked_contents(request, {"request": request.raw, "ask": ask, **more}, parts),
+            partial(asked_contents, request, ask, self._fields.get("prompt"), more, parts),
             self._keep_asked,
         ):
             why = "" if request.size > LONGEST else BUSY

@@ -1,10 +1,10 @@
 """What the list of turns, and the search for the turn before, need of a request and of an answer."""
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from ..json_text import json_value
+from ..json_text import json_bytes, json_value
 from ..protocol.events import LastEvent, RelayedLast
 from ..protocol.request.create_response import CreateResponse
 from ..protocol.request.plain_messages import as_items
@@ -12,7 +12,11 @@ from ..protocol.request.summaries import SUMMARY_TYPES
 from ..protocol.response import Usage
 from .first_words import answered_in, called_in, said_in
 from .item_digest import item_digest
-from .shared_parts import Piece, SharedPart, SharedParts, pieces_of
+from .redaction import redacted_json
+from .shared_parts import LEAST, Piece, SharedPart, SharedParts, joined, pieces_of
+
+_encode: Final = msgspec.json.Encoder(enc_hook=str).encode
+"""Encodes a prompt. What has no JSON of its own is shown as text."""
 
 
 class AskedContents(NamedTuple):
@@ -33,15 +37,41 @@ class AnswerContents(NamedTuple):
     summaries: list[bytes]
 
 
-def asked_contents(request: CreateResponse, shown: dict[str, Any], parts: SharedParts) -> AskedContents:
-    """What a note shows of a request and what its upstream is asked: `shown` has both."""
-    sent = pieces_of(shown.pop("request"), parts)
+def asked_contents(
+    request: CreateResponse, ask: Any, prompt: msgspec.Struct | None, more: dict[str, Any], parts: SharedParts
+) -> AskedContents:
+    """What a note shows of a request and what its upstream is asked, of the prompt in no dialect, and `more`."""
+    sent = pieces_of(request.raw, parts)
     items = [each.item for each in sent if isinstance(each, SharedPart) and each.item is not None]
     if isinstance(request.raw.get("input"), str):
         items = [item_digest(item) for item in as_items(request.raw["input"])]
-    rest = pieces_of(shown, parts)
-    rest[0] = b"," + rest[0][1:] if isinstance(rest[0], bytes) else rest[0]
-    return AskedContents([b'{"request":', *sent, *rest], items, said_in(request.raw))
+    shown = [] if prompt is None else [b',"prompt":', *_prompt_pieces(prompt, parts)]
+    rest = redacted_json(json_bytes(more))
+    pieces = [b'{"request":', *sent, b',"ask":', *pieces_of(ask, parts), *shown, b"," + rest[1:]]
+    return AskedContents(joined(pieces), items, said_in(request.raw))
+
+
+def _prompt_pieces(prompt: msgspec.Struct, parts: SharedParts) -> list[Piece]:
+    """The JSON of a prompt. Of the conversation each entry is a part, with its kind, which is its class."""
+    members = msgspec.structs.asdict(prompt)
+    pieces: list[Piece] = [b'{"entries":[']
+    for index, entry in enumerate(members.pop("entries")):
+        kind = json_bytes({"kind": type(entry).__name__})
+        rest = _json_of(entry)
+        raw = kind if rest == b"{}" else kind[:-1] + b"," + rest[1:]
+        pieces += [b"," if index else b"", parts.made("entries", raw)]
+    for name, value in members.items():
+        raw = _json_of(value)
+        pieces += [b"]," if name == next(iter(members)) else b",", json_bytes(name), b":"]
+        pieces.append(redacted_json(raw, name) if len(raw) < LEAST else parts.made(name, raw))
+    return [*pieces, b"}"]
+
+
+def _json_of(value: Any) -> bytes:
+    try:
+        return _encode(value)
+    except UnicodeEncodeError:  # half a character
+        return json_bytes(msgspec.to_builtins(value, enc_hook=str))
 
 
 def answer_contents(last: LastEvent | RelayedLast) -> AnswerContents:

@@ -72,7 +72,8 @@ class Asks:
         self._is_logged = False
         self._log.explain("")
         self._log.priced_by(lambda: route.price)
-        self._log.asked(self._request, turn.ask, bounded(turn.warnings), route.entry.upstream_name)
+        prompt = getattr(turn, "prompt", None)  # what is relayed has none
+        self._log.asked(self._request, turn.ask, bounded(turn.warnings), route.entry.upstream_name, prompt)
 
     def goes_on(self, route: Route, ask: dict[str, Any], written: int) -> None:
         """Called when an upstream has paused its answer, and is sent this ask to go on. It has written so many bytes.

@@ -89,12 +89,19 @@ class TurnLog:
         """Called when the request is understood."""
         self._observers.requested(request, for_codex=for_codex, sees_causes=sees_causes)
 
-    def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
-        """Called when an upstream is asked. The line names the last one, and the warnings of its ask."""
+    def asked(
+        self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str, prompt: Any = None
+    ) -> None:
+        """Called when an upstream is asked. The line names the last one, and the warnings of its ask.
+
+        The `prompt` is a field for the observers, while they are called: most have no use for it.
+        """
         self.note(upstream=upstream)
         if warnings or "warnings" in self._fields:
             self.note(warnings=warnings)
+        self._fields["prompt"] = prompt
         self._observers.each(lambda observer: observer.asked(request, ask, warnings, upstream))
+        del self._fields["prompt"]  # it may be long
 
     def priced_by(self, price: Callable[[], ModelPrice | None]) -> None:
         """Sets what the tokens of the upstream that is asked cost. Asked for now and at the end: a list may be read."""

@@ -119,6 +119,9 @@ def test_one_turn_is_shown_with_all_that_happened_in_it() -> None:
         "tool_call_id": second["request"]["input"][-1]["call_id"],
         "content": "a.txt",
     }
+    assert [entry["kind"] for entry in ask["prompt"]["entries"]] == ["System", "User", "Assistant", "ToolOutput"]
+    assert ask["prompt"]["entries"][1]["parts"][0]["text"] == "Fix it with sk-***"
+    assert [function["name"] for function in ask["prompt"]["functions"]] == ["ls", "cat"]
     assert (ask["upstream"], ask["model"], ask["outcome"], ask["error"]) == ("up", "m", "answered", None)
     assert ask["raw"]["text"].startswith('data: {"id": "chatcmpl-1"')
     assert ask["raw"]["text"].endswith("data: [DONE]\n\n")

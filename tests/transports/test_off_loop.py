@@ -89,7 +89,7 @@ def ran(thread: str, *steps: str) -> Seen:
     ],
 )
 def test_over_http(seen: Seen, text: str, thread: str, path: str, steps: tuple[str, ...]) -> None:
-    with serving(Settings(server=Server(), seal=Seal())) as url:
+    with serving(Settings(server=Server(watch=0), seal=Seal())) as url:
         answer = httpx.post(f"{url}{path}", json={"model": "demo", "input": text})
     assert answer.status_code == 200
     assert seen == ran(thread, *steps)
@@ -106,7 +106,7 @@ def test_a_prompt_that_the_inspector_keeps(seen: Seen, text: str, thread: str) -
 def test_through_the_relay(seen: Seen, text: str, thread: str) -> None:
     with ResponsesUpstream() as upstream:
         there = Upstream(via="responses", base_url=upstream.url)
-        settings = Settings(upstreams={"there": there}, models={"m": Model(upstream="there")})
+        settings = Settings(server=Server(watch=0), upstreams={"there": there}, models={"m": Model(upstream="there")})
         with serving(settings) as url:
             httpx.post(f"{url}/v1/responses", json={"model": "m", "input": text})
     assert seen == ran(thread, "decode_object", "parse_object", "RelayTurn")
@@ -180,7 +180,7 @@ def test_the_second_ask_of_a_turn_that_sums_up_first(
 @pytest.mark.parametrize(("text", "thread"), [("Hi", "loop"), (LONG, "long work")])
 async def test_over_a_websocket_which_remembers(seen: Seen, text: str, thread: str) -> None:
     """A short frame that continues a long conversation is long."""
-    with serving() as url:
+    with serving(Settings(server=Server(watch=0))) as url:
         async with opened(url) as client:
             first = await client.id_of(model="demo", input=text)
             await client.id_of(model="demo", input="Go on", previous_response_id=first)
@@ -202,7 +202,7 @@ async def test_a_thread_sees_what_the_loop_sees_and_its_errors_come_back() -> No
 
 @pytest.mark.parametrize(("text", "thread"), [("Hi", "loop"), (LONG, "long work")])
 async def test_a_frame_that_steers_and_its_answer(seen: Seen, text: str, thread: str) -> None:
-    with serving() as url:
+    with serving(Settings(server=Server(watch=0))) as url:
         async with opened(url) as client:
             await client.send(type="response.steer", previous_response_id="resp_x", input=text, model=None, store=None)
             assert (await client.event())["steer"]["input"] == text
