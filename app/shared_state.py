@@ -123,7 +123,7 @@ def _circuits(breakers: Mapping[str, Breaker]) -> dict[str, bool]:
 
 
 def _note(fields: dict[str, int]) -> None:
-    log.warning("too many connections", extra={"fields": fields})
+    log.warning("no room for more connections", extra={"fields": fields})
 
 
 def takes_guests(settings: Settings) -> bool:

@@ -279,7 +279,7 @@ class OpenConnections:
         counts, told, self._noted = self.counts, self._told, now
         self._told = counts
         more = {
-            "connections": self._count,
+            "open": self._count,
             "closed_unknown": counts.closed_unknown - told.closed_unknown,
             "closed_idle": counts.closed_idle - told.closed_idle,
             "refused": counts.refused - told.refused,

@@ -203,7 +203,7 @@ def test_the_log_says_it_once_a_minute_with_all_that_happened() -> None:
     assert played.notes == [{"closed_unknown": 1}]
     played.now = NOTE_PAUSE
     played.do("d! +e d. +f")
-    assert played.notes[1:] == [{"connections": 1, "closed_unknown": 2, "refused": 1}]
+    assert played.notes[1:] == [{"open": 1, "closed_unknown": 2, "refused": 1}]
 
 
 def test_few_refused_connections_wait_until_their_clients_have_read() -> None:
