@@ -30,7 +30,7 @@ from ..wiring import build_catalogue
 
 _MOST_BYTES: Final = 256 * 1024 * 1024
 """Bytes of one replay."""
-_TIME_LIMIT: Final = 0.5
+_TIME_LIMIT: Final = 1.0
 """Seconds for an upstream that was silent then: it is silent again."""
 _FOREVER: Final = 3600
 

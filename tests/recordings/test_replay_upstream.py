@@ -71,13 +71,13 @@ def test_another_request_is_refused_with_what_is_nearest(folder: Path) -> None:
 
 
 def test_the_pace_is_kept_where_that_is_wanted(tmp_path: Path) -> None:
-    with ChatUpstream([says("a"), Pause(0.4), says("b"), stops()]) as upstream:
+    with ChatUpstream([says("a"), Pause(0.8), says("b"), stops()]) as upstream:
         recorded(one_upstream(upstream.url), tmp_path, {})
     for pace in (False, True):
         with serving(replaying(tmp_path, recorded_pace=pace)) as url:
             begun = time.monotonic()
             assert text_of(post(url, {"input": "Hi"})) == "ab"
-            assert (time.monotonic() - begun >= 0.4) is pace
+            assert (time.monotonic() - begun >= 0.8) is pace
 
 
 def first_turn(name: str, text: str) -> Json:
