@@ -117,7 +117,7 @@ def test_a_short_body_that_names_a_long_file(seen: Seen, size: int, thread: str)
     """What is fetched is as long as if it had been sent."""
     document = PDF + bytes(size)
     with Site({"/a.pdf": page(document)}) as site, ChatUpstream(text_turn("Hi")) as upstream:
-        settings = settings_of(upstream, allow_private_urls=True)
+        settings = settings_of(upstream, allow_private_urls=True, watch=0)
         part = {"type": "input_file", "file_url": f"{site.url}/a.pdf"}
         with serving(settings) as url:
             body = {"model": "m", "input": [{"role": "user", "content": [part]}]}
