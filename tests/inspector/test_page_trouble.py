@@ -158,5 +158,6 @@ def test_a_watcher_whose_server_was_started_anew_sees_each_event_once(page: Page
         expect(page.locator("#turns .finish")).to_have_text("200 completed")
         page.locator("#turns li").click()
         page.get_by_role("tab", name="Events").click()
+        expect(page.locator("#watched .type").last).to_have_text("completed")
         last = int(page.locator("#watched .number").last.text_content() or "")
         expect(page.locator("#watched .count")).to_contain_text(f"{last + 1} events")
