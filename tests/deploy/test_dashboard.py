@@ -3,17 +3,25 @@
 import json
 import re
 from collections import defaultdict
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from app.limit_store.outages import Outages
 from app.observers.metrics import Metrics, Served
 from app.parsing.request_body import parse_request
 from app.transports.open_connections import ConnectionCounts
 from tests.support.running import ROOT
 
+if TYPE_CHECKING:
+    from app.limit_store.limit_store import LimitStore
+
 DASHBOARD = json.loads((ROOT / "deploy/grafana/dashboard.json").read_text())
-QUERIES = [target["expr"] for panel in DASHBOARD["panels"] for target in panel["targets"]]
+ROWS = [panel for panel in DASHBOARD["panels"] if panel["type"] == "row"]
+PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+QUERIES = [query for panel in PANELS for target in panel["targets"] for query in target["expr"].split(" / ")]
 QUERIES += [variable["definition"] for variable in DASHBOARD["templating"]["list"] if "definition" in variable]
 REQUEST = parse_request(b'{"model": "m", "input": "Hi"}')
 FROM_OUTSIDE = {"instance", "le", "job"}
@@ -41,6 +49,8 @@ def exposed() -> dict[str, set[str]]:
         turn.asked(REQUEST, {}, [], "there")
         turn.ended({**fields, "finish": finish})
     metrics.searched("search", "found")
+    store = SimpleNamespace(reachable=True, outages=Outages("valkey://store"))
+    metrics.follow(Served(frozenset({"m"}), {"u": "p"}), lambda: {"u": True}, cast("LimitStore", store))
     found: dict[str, set[str]] = defaultdict(set)
     for family in text_string_to_metric_families(metrics.page().decode()):
         for sample in family.samples:
@@ -56,7 +66,7 @@ def test_every_query_asks_for_what_is_there(query: str) -> None:
     metrics = names & set(known)
     (metric,) = metrics - {OURS_ALONE} or metrics
     grouped = {label.strip() for group in re.findall(r"by \(([^)]*)\)", bare) for label in group.split(",")}
-    filtered = set(re.findall(r"([a-z_]+)=~", bare))
+    filtered = set(re.findall(r"([a-z_]+)=~?", bare))
     assert (grouped | filtered) - FROM_OUTSIDE <= known[metric]
     assert names - metrics - WORDS - grouped - filtered == set()
 
@@ -82,3 +92,30 @@ def test_every_metric_of_ours_has_a_panel() -> None:
         re.sub(r"_(bucket|sum|count)$", "", name) for name in exposed() if not name.startswith(("process_", "python_"))
     }
     assert [name for name in sorted(base) if name not in shown] == []
+
+
+def test_every_panel_is_below_the_heading_of_its_row_and_covers_no_other() -> None:
+    assert [row["title"] for row in ROWS] == [
+        "Turns", "Upstreams", "Time to first token, and speed", "Tokens, cache and cost", "Circuit breakers and limits",
+        "Compaction, searches and clients", "Processes",
+    ]  # fmt: skip
+    covered: set[tuple[int, int]] = set()
+    line = 0
+    for panel in DASHBOARD["panels"]:
+        at = panel["gridPos"]
+        assert at["y"] >= line, "Grafana puts a panel below the last heading before it"
+        assert at["x"] + at["w"] <= 24
+        line = at["y"]
+        cells = {(at["x"] + x, at["y"] + y) for x in range(at["w"]) for y in range(at["h"])}
+        assert not cells & covered
+        covered |= cells
+    assert DASHBOARD["panels"][0] == ROWS[0]
+    assert {panel["id"] for panel in DASHBOARD["panels"]} >= set(range(1, 28))
+    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
+
+
+def test_the_limits_of_a_store_and_the_share_of_caches_are_shown() -> None:
+    shown = {panel["title"]: [target["expr"] for target in panel["targets"]] for panel in PANELS}
+    assert len(shown["Store of limits"]) == 3
+    [share] = shown["Share of input tokens read from caches"]
+    assert share.count(" / ") == 1
