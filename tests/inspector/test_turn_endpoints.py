@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import httpx
 import pytest
+from websockets.sync.client import connect
 
 from app.settings import Key, Model, Server, Settings, Upstream
 from tests.support.script import calls, counts, says, stops
@@ -190,3 +191,20 @@ def test_a_turn_that_is_larger_than_the_bound_says_so_and_the_rest_is_there() ->
     assert turn["request"]["left_out"].endswith("bytes)")
     assert turn["asks"][0]["body"]["left_out"].endswith("bytes)")
     assert turn["response"]["output"][0]["content"][0]["text"] == "Done."
+
+
+def test_a_turn_of_a_websocket_that_continues_another_is_kept_as_a_request_for_http() -> None:
+    with agent(DONE, DONE, DONE) as url:
+        with connect(f"{url.replace('http', 'ws')}/v1/responses") as websocket:
+            more: Json = {}
+            for text in ("First.", "Second."):
+                frame = {"type": "response.create", "model": "m", "input": [{"role": "user", "content": text}], **more}
+                websocket.send(json.dumps(frame))
+                while (event := json.loads(websocket.recv(timeout=10)))["type"] != "response.completed":
+                    assert event["type"] != "error"
+                more = {"previous_response_id": event["response"]["id"]}
+        kept = get(url, "turns/2")["request"]
+        again = httpx.post(f"{url}/v1/responses", json=kept)
+    assert "previous_response_id" not in kept
+    assert [item.get("role") for item in kept["input"]] == ["user", "assistant", "user"]
+    assert again.status_code == 200
