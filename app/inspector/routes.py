@@ -42,6 +42,8 @@ THROUGH_PROXY: Final = (
     "Requests are shown to everyone who can call this server, and you call it through a proxy. If this is what you "
     "want, start it with `--watch 1000`."
 )
+OWN_PAGE: Final = "Turns are not shown to web pages of other origins, unless `cors_origins` lists them."
+_FOREIGN: Final = {"cross-site", "same-site"}
 
 _STATIC: Final = Path(__file__).parent / "static"
 _MEDIA_TYPES: Final = {
@@ -183,6 +185,8 @@ class Inspector:
 
     def _watched(self, request: Request) -> tuple[Recorder, Key]:
         """The kept turns, and the caller who may see its own ones."""
+        if self._is_foreign(request.headers):
+            raise refuse("origin_not_allowed", OWN_PAGE)
         caller = self.auth.key_holder(request.headers, "Turns are shown")
         vouch(request.scope)
         if self.recorder is None:
@@ -190,6 +194,11 @@ class Inspector:
         if self.server.watch is None and not caller.owner and is_forwarded(request.headers):
             raise refuse("not_found", THROUGH_PROXY)
         return self.recorder, caller
+
+    def _is_foreign(self, headers: Headers) -> bool:
+        """Whether a browser sends this for a page of another origin, which could measure how long it takes."""
+        origins = self.server.cors_origins
+        return headers.get("sec-fetch-site") in _FOREIGN and not {headers.get("origin", ""), "*"}.intersection(origins)
 
     def _stream(self, caller: Key, notes: AsyncIterator[Note]) -> HttpResponse:
         if not self._watchers.take(caller):
