@@ -24,7 +24,7 @@ _HEAD: Final = 16
 """Characters of base64 that are kept: twelve bytes, by which the type of an image is known."""
 _DATA_URL: Final = re.compile(r"data:[^,]{0,200};base64,")
 _DATA: Final = frozenset({"b64_json", "data", "file_data", "partial_image_b64", "result"})
-_POSITIONS: Final = ("index", "output_index", "content_index", "summary_index", "item_id")
+_POSITIONS: Final = ("index", "output_index", "content_index", "summary_index", "annotation_index", "item_id")
 """Members that say to which text of an answer a piece belongs."""
 BLOT: Final = "***"
 
@@ -60,7 +60,7 @@ def _without_spelled_keys(values: list[Any]) -> list[Any]:
             pieces[name].append(piece)
     changed: dict[tuple[int, ...], str] = {}
     for same in pieces.values():
-        if len(same) > 1:
+        if len({piece.text for piece in same}) > 1:  # what is always the same is repeated, such as the instructions
             changed |= _changes(same)
     numbers = {place[0] for place in changed}
     return [

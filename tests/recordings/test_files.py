@@ -159,6 +159,31 @@ def test_a_key_in_several_events_is_removed(cuts: tuple[int, ...]) -> None:
     assert kept[1] == others[0]
 
 
+REPEATED: dict[str, tuple[list[Any], list[Any]]] = {
+    "the instructions of each response": (
+        [{"response": {"instructions": "Answer briefly. The password: hunter2hunter2"}}] * 3,
+        [{"response": {"instructions": "Answer briefly. The password: ***"}}] * 3,
+    ),
+    "the addresses of several annotations": (
+        [
+            {"item_id": "m", "annotation_index": 0, "annotation": {"url": "https://a.example/?api_key=abcdef123"}},
+            {"item_id": "m", "annotation_index": 1, "annotation": {"url": "https://b.example/"}},
+        ],
+        [
+            {"item_id": "m", "annotation_index": 0, "annotation": {"url": "https://a.example/?api_key=***"}},
+            {"item_id": "m", "annotation_index": 1, "annotation": {"url": "https://b.example/"}},
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_a_text_that_ends_with_a_key_leaves_the_next_one_as_it_is(name: str) -> None:
+    """They are texts of their own, and no pieces of one."""
+    given, kept = REPEATED[name]
+    assert blotted_all(given) == kept
+
+
 def chunk(text: str) -> str:
     return 'data: {"choices":[{"index":0,"delta":{"content":' + json.dumps(text) + "}}]}\n\n"
 
