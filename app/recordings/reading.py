@@ -73,9 +73,10 @@ class _FolderReader:
             raise NoRecordingError(f"{name} is missing") from None
         except OSError as error:
             raise NoRecordingError(f"{name} cannot be read: {error.strerror}") from None
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            raise NoRecordingError(f"{name} is not a file")
         with open(descriptor, "rb") as file:  # noqa: PTH123 — it is open already
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise NoRecordingError(f"{name} is not a file")
             try:
                 data = file.read(self._left + 1)
             except OSError as error:

@@ -288,6 +288,10 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
     os.mkfifo(folder / "request.json")
     with pytest.raises(NoRecordingError, match=r"request\.json is not a file"):
         read(folder)
+    (folder / "request.json").unlink()
+    (folder / "request.json").mkdir()
+    with pytest.raises(NoRecordingError, match=r"request\.json is not a file"):
+        read(folder)
 
 
 def test_a_folder_of_very_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
