@@ -69,7 +69,7 @@ def first_difference(before: Any, now: Any, path: str = "") -> Difference | None
 def ended_by_client(recording: Recording) -> bool:
     """Whether its client ended the turn: it left, or interrupted or steered the response."""
     outcome = recording.about.outcome
-    return not _BY_CLIENT.isdisjoint({outcome.get("finish"), outcome.get("reason")})
+    return not _BY_CLIENT.isdisjoint({str(outcome.get("finish")), str(outcome.get("reason"))})
 
 
 def _differences(recorded: Recording, now: Recording) -> Iterator[Difference]:

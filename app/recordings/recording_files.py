@@ -20,13 +20,14 @@ def files_of(recording: Recording) -> dict[str, bytes]:
         files[REQUEST] = _pretty(blotted(recording.request))
     for number, exchange in enumerate(recording.exchanges, 1):
         files[ask_name(number)] = _pretty(blotted(exchange.ask))
-        files[upstream_name(number)] = _lines([_plain(arrival) for arrival in blotted_arrivals(exchange.arrivals)])
+        arrivals = blotted_arrivals(exchange.arrivals, with_causes=recording.about.sees_causes)
+        files[upstream_name(number)] = _lines([_plain(arrival) for arrival in arrivals])
     files[EVENTS] = _lines([_plain(event) for event in _blotted_events(recording.events)])
     return files
 
 
-def blotted_arrivals(arrivals: list[Arrival]) -> list[Arrival]:
-    """The same without what must not be kept."""
+def blotted_arrivals(arrivals: list[Arrival], *, with_causes: bool) -> list[Arrival]:
+    """The same without what must not be kept. `with_causes`: the client is told why an upstream failed."""
     texts = blotted_pieces([arrival.text for arrival in arrivals if arrival.text is not None] or [""])
     texts += [""] * len(arrivals)  # a body that changed as a whole is one piece
     chunks = iter(blotted_all([arrival.chunk for arrival in arrivals]))
@@ -37,10 +38,16 @@ def blotted_arrivals(arrivals: list[Arrival]) -> list[Arrival]:
             headers=blotted(arrival.headers),
             text=None if arrival.text is None else next(kept_texts),
             chunk=next(chunks),
-            problem=blotted(arrival.problem),
+            problem=_problem(arrival.problem, with_cause=with_causes),
         )
         for arrival in arrivals
     ]
+
+
+def _problem(problem: dict[str, Any] | None, *, with_cause: bool) -> Any:
+    if problem is None:
+        return None
+    return blotted({name: value for name, value in problem.items() if name != "cause" or with_cause})
 
 
 def _blotted_events(events: list[ClientEvent]) -> list[ClientEvent]:

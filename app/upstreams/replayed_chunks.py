@@ -9,6 +9,7 @@ import msgspec
 from ..off_loop import off_loop
 from ..protocol.problems import Problem
 from ..recordings.recorded_answers import NotRecordedError, RecordedAnswers
+from .causes import Cause
 from .demo import Demo
 from .faults import BROKE_OFF
 from .litellm_chat import LitellmChat
@@ -74,4 +75,9 @@ def _error(told: Json, *, started: bool) -> Exception:
         outage=told.get("outage"),
         elsewhere=bool(told.get("elsewhere")),
         timed_out=bool(told.get("timed_out")),
+        cause=_cause(told["cause"]) if "cause" in told else None,
     )
+
+
+def _cause(told: Json) -> Cause:
+    return msgspec.convert([told["kind"], told["words"]], Cause)

@@ -5,6 +5,7 @@ from contextlib import aclosing
 from typing import Any
 
 from .answer_tap import TAP
+from .causes import of_problem
 from .demo import Demo
 from .litellm_chat import LitellmChat
 from .port import UpstreamBroke, UpstreamRefused
@@ -43,7 +44,9 @@ async def tapped(ask: Json, chunks: AsyncGenerator[Json]) -> AsyncGenerator[Json
         if tap is not None:
             wait = {} if error.wait is None else {"wait": error.wait}
             outage = {} if error.outage is None else {"outage": error.outage}
-            tap.refused(error.problem, {**wait, **outage, "elsewhere": error.elsewhere, "timed_out": error.timed_out})
+            cause = {} if error.cause == of_problem(error.problem) else {"cause": error.cause._asdict()}
+            more = {"elsewhere": error.elsewhere, "timed_out": error.timed_out}
+            tap.refused(error.problem, {**wait, **outage, **more, **cause})
         raise
     except UpstreamBroke as error:
         if tap is not None:

@@ -284,14 +284,11 @@ def test_a_file_that_is_none(tmp_path: Path) -> None:
     (folder / "request.json").symlink_to(folder / "elsewhere")
     with pytest.raises(NoRecordingError, match=r"request\.json cannot be read"):
         read(folder)
-    (folder / "request.json").unlink()
-    os.mkfifo(folder / "request.json")
-    with pytest.raises(NoRecordingError, match=r"request\.json is not a file"):
-        read(folder)
-    (folder / "request.json").unlink()
-    (folder / "request.json").mkdir()
-    with pytest.raises(NoRecordingError, match=r"request\.json is not a file"):
-        read(folder)
+    for make in (os.mkfifo, os.mkdir):
+        (folder / "request.json").unlink()
+        make(folder / "request.json")
+        with pytest.raises(NoRecordingError, match=r"request\.json is not a file"):
+            read(folder)
 
 
 def test_a_folder_of_very_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

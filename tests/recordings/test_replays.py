@@ -218,6 +218,20 @@ def test_settings_from_anybody(made: Recording, change: Json, message: str) -> N
         replayed(made)
 
 
+def test_an_outcome_from_anybody(made: Recording) -> None:
+    made.about.outcome.update(finish=["completed"], reason={})
+    assert replayed(made)[0][:2] == ("outcome, finish", ["completed"])
+
+
+def test_a_refusal_behind_litellm_whose_reason_the_operator_sees(tmp_path: Path) -> None:
+    with ChatUpstream([Status(401, {"error": {"message": "bad key"}})]) as upstream:
+        table = Upstream(via="litellm", base_url=upstream.url)
+        settings = Settings(upstreams={"u": table}, models={"m": Model(upstream="u")})
+        [made] = recorded(settings, tmp_path, {})
+    assert "answered 401" in str(made.events)
+    assert replayed(made) == []
+
+
 def test_what_is_missing_is_said(made: Recording) -> None:
     made.about.left_out.append("It was too long.")
     with pytest.raises(NotReplayedError, match="not all of it was recorded: It was too long"):
