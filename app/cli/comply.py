@@ -20,6 +20,10 @@ _SHORTEST_KEY: Final = 8
 _TITLE: Final = 14
 _LONGEST_WAIT: Final = 600
 """Seconds for one question, however slow the model is."""
+_MOST_SLOW: Final = 3
+"""Questions that may take so long. After them nothing more is asked."""
+_TOO_SLOW: Final = Finding(client_rules.ANSWERED, f"it took more than {_LONGEST_WAIT} s", "")
+_NOT_ASKED: Final = Finding(client_rules.ANSWERED, f"not asked: {_MOST_SLOW} questions took too long", "")
 
 
 class QuestionResult(NamedTuple):
@@ -54,8 +58,10 @@ async def _comply(url: str, model: str | None, key: str, *, websocket: bool, as_
     types = TypesJudge()
     client = ComplyClient(url, model or "", key, types)
     try:
-        client.model = model or await _first_model(client)
-    except BrokenError as error:
+        async with asyncio.timeout(_LONGEST_WAIT):
+            client.model = model or await _first_model(client)
+    except (BrokenError, TimeoutError) as caught:
+        error = str(caught) or f"GET /models took more than {_LONGEST_WAIT} s"
         print(harmless(_clean(f"am-proxy: {client.url}: {error}", key)), file=sys.stderr)
         return 1
     if not as_json:
@@ -64,8 +70,10 @@ async def _comply(url: str, model: str | None, key: str, *, websocket: bool, as_
             print(f"note: {types.trouble}\n")
     asked: list[QuestionResult] = []
     explained: set[str] = set()
+    slow = 0
     for name, question in {**QUESTIONS, **(OVER_WEBSOCKET if websocket else {})}.items():
-        findings = await _findings(client, question)
+        findings = [_NOT_ASKED] if slow == _MOST_SLOW else await _findings(client, question)
+        slow += _TOO_SLOW in findings
         asked.append(QuestionResult(name, [_without(key, finding) for finding in findings]))
         if not as_json:
             _print(asked[-1], explained)
@@ -86,7 +94,7 @@ async def _findings(client: ComplyClient, question: Question) -> list[Finding]:
     except BrokenError as broken:
         client.found.append(broken.finding)
     except TimeoutError:
-        client.found.append(Finding(client_rules.ANSWERED, f"it took more than {_LONGEST_WAIT} s", ""))
+        client.found.append(_TOO_SLOW)
     except RecursionError:
         client.found.append(Finding(client_rules.ANSWERED, "the answer is nested too deeply", ""))
     return client.found

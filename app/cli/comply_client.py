@@ -153,12 +153,13 @@ class ComplyClient:
         except (aiohttp.ClientError, OSError) as error:
             raise BrokenError(rules.ANSWERED, f"the connection failed: {str(error) or type(error).__name__}") from None
 
-    def judge_events(self, events: list[Json]) -> None:
-        """Judge the events of one answer."""
+    def judge_events(self, events: list[Json], *, has_ended: bool = True) -> None:
+        """Judge the events of one answer. `has_ended`: nothing more would come."""
         judge = StreamJudge()
         for event in events:
             judge.read(event)
-        judge.end()
+        if has_ended:
+            judge.end()
         self.found += judge.found.found + self._types.events(judge.sound)
 
     def _add(self, rule: Rule, detail: str, offending: Any) -> None:
@@ -175,18 +176,22 @@ class ComplyClient:
         frames = Frames(response.headers.get("content-type", ""))
         events: list[Json] = []
         read = 0
-        async for piece in response.content.iter_any():
-            new = frames.feed(piece)
-            silence.heard(has_event=bool(new))
-            events += new
-            read += len(piece)
-            if read > LONGEST:
-                raise BrokenError(rules.ANSWERED, f"the answer is longer than {LONGEST} bytes")
-        silence.heard(has_event=False)
-        self.longest_silence = max(self.longest_silence, silence.longest)
-        events += frames.end()
-        self.found += silence.found.found + frames.found.found
-        self.judge_events(events)
+        has_ended = False
+        try:
+            async for piece in response.content.iter_any():
+                new = frames.feed(piece)
+                silence.heard(has_event=bool(new))
+                events += new
+                read += len(piece)
+                if read > LONGEST:
+                    raise BrokenError(rules.ANSWERED, f"the answer is longer than {LONGEST} bytes")
+            has_ended = True
+            events += frames.end()
+        finally:  # what came is judged, even if nobody waits for the rest
+            silence.heard(has_event=False)
+            self.longest_silence = max(self.longest_silence, silence.longest)
+            self.found += silence.found.found + frames.found.found
+            self.judge_events(events, has_ended=has_ended)
         return events
 
 

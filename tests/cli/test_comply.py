@@ -1,5 +1,6 @@
 """`am-proxy comply` against servers that break one rule each, and against sound ones."""
 
+import asyncio
 import json
 from itertools import takewhile
 from pathlib import Path
@@ -8,9 +9,11 @@ from typing import Any
 import pytest
 
 from app.cli.comply import comply
+from app.cli.comply_client import ComplyClient
 from app.judges import Rule, client_rules, silence
 from app.settings import Model, Settings, Upstream
 from tests.support.judged_server import Answers, judged_server
+from tests.support.openai_streams import TEXT
 from tests.support.running import ROOT, run
 from tests.support.seeded_faults import FAULTS, at_end, text
 from tests.support.serving import serving
@@ -185,3 +188,30 @@ def test_a_key_is_never_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with judged_server(Answers(error={"detail": f"Your key is {key}."})) as url:
         comply(url, model=None, key=key, websocket=False, as_json=True)
     assert key not in capsys.readouterr().out
+
+
+def test_a_server_that_ends_no_stream_is_judged_all_the_same_and_asked_no_more(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.cli.comply._LONGEST_WAIT", 0.5)
+    unknown = [*TEXT[:1], {"type": "response.magic", "sequence_number": 1}, *TEXT[1:]]
+    with judged_server(Answers(text=unknown, never_ends=True)) as url:
+        code, printed = result(url, capsys)
+    details = {each["name"]: [finding["detail"] for finding in each["findings"]] for each in printed["questions"]}
+    assert code == 1
+    assert "response.magic is unknown" in details["streaming-response"]
+    assert "it took more than 600 s" in details["streaming-response"]
+    assert details["invalid-json"] == ["not asked: 3 questions took too long"]
+
+
+def test_a_list_of_models_that_never_ends_is_not_waited_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def waits(_: ComplyClient) -> str:
+        await asyncio.sleep(60)
+        return "m"
+
+    monkeypatch.setattr("app.cli.comply._LONGEST_WAIT", 0.1)
+    monkeypatch.setattr("app.cli.comply._first_model", waits)
+    assert comply("http://127.0.0.1:9", model=None, key=None, websocket=False, as_json=False) == 1
+    assert "GET /models took more than 0.1 s" in capsys.readouterr().err

@@ -44,6 +44,8 @@ class Answers:
     """Seconds of silence in the middle of a stream."""
     comment: bytes = b""
     """What is sent in the middle of the silence."""
+    never_ends: bool = False
+    """Whether comments follow a stream for ever."""
     lets_leave: bool = True
     """Whether the next client is answered after one has left."""
     has_summaries: bool = True
@@ -116,7 +118,7 @@ class _JudgedServer:
     async def _streamed(self, request: web.Request, data: bytes) -> web.StreamResponse:
         answers = self.answers
         headers = {"content-type": answers.content_type}
-        if not answers.pause:
+        if not answers.pause and not answers.never_ends:
             return web.Response(body=data, headers=headers, status=answers.status)
         reply = web.StreamResponse(headers=headers)
         await reply.prepare(request)
@@ -124,6 +126,9 @@ class _JudgedServer:
         for piece in (data[:half], answers.comment, data[half:]):
             await reply.write(piece)
             await asyncio.sleep(answers.pause / 2)
+        while answers.never_ends:
+            await reply.write(b": still here\n\n")
+            await asyncio.sleep(0.05)
         return reply
 
     async def converse(self, request: web.Request) -> web.WebSocketResponse:
