@@ -1,7 +1,7 @@
 """The inspector's endpoints: anyone may load the page and its files; what it shows needs a key."""
 
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -14,13 +14,14 @@ from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.datastructures import Headers
 from starlette.types import Receive
 
+from ..fair_slots import FairSlots
 from ..json_text import json_bytes
 from ..observers.recorded_turn import Recorded
 from ..observers.recorder import Recorder
 from ..observers.redaction import redacted
 from ..observers.shown_turn import numbers_with, shown_session, shown_turn, snapshot
 from ..observers.watchers import Note
-from ..off_loop import off_loop
+from ..off_loop import OWNER, WORKERS, off_loop
 from ..protocol.problems import ProblemError, refuse
 from ..settings import Key, Server
 from ..transports.auth import Auth, is_forwarded, vouch
@@ -31,6 +32,10 @@ from ..version import VERSION
 MOST_WATCHERS: Final = 64
 """The most pages that watch turns: each may have some megabytes of events to read."""
 WATCHERS_OF_ONE: Final = 8
+
+MOST_LOOKS: Final = 128
+"""The most requests that read turns: each caller has one thread for them, so most of them wait."""
+MOST_OF_ONE: Final = 32
 
 NOT_KEPT: Final = "This server does not keep it, or not any more."
 MOST_DIGITS: Final = 18
@@ -87,6 +92,8 @@ class Inspector:
 
     def __post_init__(self) -> None:
         self._watchers = Quota(MOST_WATCHERS, WATCHERS_OF_ONE)
+        self._looks = Quota(MOST_LOOKS, MOST_OF_ONE)
+        self._slots = FairSlots(WORKERS)
 
     def router(self) -> APIRouter:
         """Its routes, which are not part of the API."""
@@ -161,27 +168,30 @@ class Inspector:
     async def turn(self, request: Request, number: str) -> HttpResponse:
         """All about one turn."""
         recorder, caller = self._watched(request)
-        turn = _turn(recorder, caller, number)
-        since = None if turn.place is None or turn.place.since is None else turn.place.since
-        before = None if since is None else recorder.turn(since, _of(caller))
-        seen = snapshot(turn), None if before is None else snapshot(before)
-        return _json(await off_loop(LONG_WORK, shown_turn, *seen))
+        async with self._look(caller):
+            turn = _turn(recorder, caller, number)
+            since = None if turn.place is None or turn.place.since is None else turn.place.since
+            before = None if since is None else recorder.turn(since, _of(caller))
+            seen = snapshot(turn), None if before is None else snapshot(before)
+            return _json(await off_loop(LONG_WORK, shown_turn, *seen))
 
     async def session(self, request: Request, number: str) -> HttpResponse:
         """A conversation, with what is new in each of its turns."""
         recorder, caller = self._watched(request)
-        turns = [snapshot(turn) for turn in recorder.session(_number(number), caller.owner)]
-        if not turns:
-            raise refuse("not_found", NOT_KEPT)
-        return _json(await off_loop(LONG_WORK, shown_session, _number(number), turns))
+        async with self._look(caller):
+            turns = [snapshot(turn) for turn in recorder.session(_number(number), caller.owner)]
+            if not turns:
+                raise refuse("not_found", NOT_KEPT)
+            return _json(await off_loop(LONG_WORK, shown_session, _number(number), turns))
 
     async def found(self, request: Request, text: str = "") -> HttpResponse:
         """The turns in which a text occurs."""
         recorder, caller = self._watched(request)
         if not text or len(text) > LONGEST_SOUGHT:
             raise refuse("invalid_value", f"The text must have from 1 to {LONGEST_SOUGHT} characters.", "text")
-        turns = [snapshot(turn) for turn in reversed(recorder.turns(_of(caller)))]
-        return _json(json_bytes({"numbers": await off_loop(LONG_WORK, numbers_with, text, turns)}))
+        async with self._look(caller):
+            notes = {turn.number: tuple(turn.notes) for turn in reversed(recorder.turns(_of(caller)))}
+            return _json(json_bytes({"numbers": await off_loop(LONG_WORK, numbers_with, text, notes)}))
 
     def _watched(self, request: Request) -> tuple[Recorder, Key]:
         """The kept turns, and the caller who may see its own ones."""
@@ -199,6 +209,18 @@ class Inspector:
         """Whether a browser sends this for a page of another origin, which could measure how long it takes."""
         origins = self.server.cors_origins
         return headers.get("sec-fetch-site") in _FOREIGN and not {headers.get("origin", ""), "*"}.intersection(origins)
+
+    @asynccontextmanager
+    async def _look(self, caller: Key) -> AsyncIterator[None]:
+        """Holds one of the slots for long work on turns. Who waits for one holds no turns, so many may wait."""
+        if not self._looks.take(caller):
+            raise ProblemError(self._looks.refusal("requests that read turns"))
+        OWNER.set(caller.owner)
+        try:
+            async with self._slots.of(caller.owner):
+                yield
+        finally:
+            self._looks.give_back(caller)
 
     def _stream(self, caller: Key, notes: AsyncIterator[Note]) -> HttpResponse:
         if not self._watchers.take(caller):

@@ -1,6 +1,6 @@
 """A turn as the inspector shows it: put together from its notes when someone looks at it. Runs in a thread."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -130,8 +130,8 @@ def shown_session(session: int, turns: Sequence[Snapshot]) -> bytes:
     return json_bytes({"session": session, "turns": shown})
 
 
-def numbers_with(text: str, turns: Sequence[Snapshot]) -> list[int]:
-    """The numbers of the turns in which this text occurs, in whatever case. Deltas are looked at one by one."""
+def numbers_with(text: str, turns: Mapping[int, Sequence[Kept]]) -> list[int]:
+    """The numbers of the turns in whose notes this text occurs, in whatever case. Deltas are looked at one by one."""
     sought = json_bytes(text)[1:-1].lower()
     known: dict[bytes, bool] = {}
     """By the digests of parts, which many turns share."""
@@ -148,7 +148,7 @@ def numbers_with(text: str, turns: Sequence[Snapshot]) -> list[int]:
             return any(map(occurs, note.pieces))
         return any(occurs(event) if isinstance(event, bytes) else any(map(occurs, event)) for event in note.events)
 
-    return [turn.number for turn in turns if any(map(is_in, turn.notes))]
+    return [number for number, notes in turns.items() if any(map(is_in, notes))]
 
 
 def _changes(turn: Snapshot, request: Members, before: Snapshot | None) -> Json | None:

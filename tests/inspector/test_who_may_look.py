@@ -1,12 +1,17 @@
 """Turns are shown to their callers only, and looking at them costs other callers little."""
 
+import asyncio
+import time
+from collections import Counter
 from collections.abc import Iterator
+from hashlib import sha256
 from typing import Final
 
 import httpx
 import pytest
 
-from app.settings import Server, Settings
+from app.inspector.routes import MOST_OF_ONE
+from app.settings import Key, Server, Settings
 from tests.support.serving import serving
 
 PAGE: Final = "https://page.example"
@@ -50,3 +55,33 @@ def test_others_see_turns(url: str, headers: dict[str, str]) -> None:
 
 def test_a_link_on_another_page_leads_to_the_inspector(url: str) -> None:
     assert httpx.get(url, headers={"sec-fetch-site": "cross-site"}).status_code == 200
+
+
+def test_searches_of_one_caller_do_not_delay_others() -> None:
+    """A hundred searches at once: most wait without holding anything, and too many are refused."""
+    keys = tuple(Key(name=name, digest=sha256(name.encode()).digest()) for name in ("alice", "bob"))
+    alice, bob = ({"authorization": f"Bearer {key.name}"} for key in keys)
+    with serving(Settings(keys=keys, server=Server(watch=100))) as url:
+        with httpx.Client(base_url=url, headers=alice) as client:
+            for number in range(20):
+                body = {"model": "demo", "input": f"{number}{'x' * 50_000}", "stream": False}
+                client.post("/v1/responses", json=body).raise_for_status()
+        statuses, delays = asyncio.run(_searching(url, alice, bob))
+    assert set(statuses) == {200, 429}
+    assert MOST_OF_ONE <= statuses[200] <= 2 * MOST_OF_ONE
+    assert max(delays) < 1
+
+
+async def _searching(url: str, alice: dict[str, str], bob: dict[str, str]) -> tuple[Counter[int], list[float]]:
+    """What Alice's searches got, and how long each request of Bob's took meanwhile."""
+    delays: list[float] = []
+    limits = httpx.Limits(max_connections=200)
+    async with httpx.AsyncClient(base_url=url, limits=limits, timeout=60) as client:
+        path = "/inspector/found?text=zzz"
+        searches = [asyncio.create_task(client.get(path, headers=alice)) for _ in range(100)]
+        await asyncio.wait(searches, return_when=asyncio.FIRST_COMPLETED)
+        while not all(search.done() for search in searches):
+            began = time.perf_counter()
+            await client.get(path, headers=bob)
+            delays.append(time.perf_counter() - began)
+        return Counter(search.result().status_code for search in searches), delays
