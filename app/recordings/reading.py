@@ -27,6 +27,8 @@ MOST_BYTES: Final = 64 * 1024 * 1024
 """Bytes of all files of one recording."""
 MOST_VALUES: Final = 1_000_000
 """JSON values of one file."""
+MOST_LEVELS: Final = 200
+"""Levels of one JSON value: a request of 128 levels is answered, and recorded within an event."""
 _OPEN: Final = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 Line = TypeVar("Line", Arrival, ClientEvent)
@@ -91,7 +93,7 @@ class _FolderReader:
     def json(self, name: str) -> Any:
         """The JSON in this file."""
         try:
-            return json_value(self.data(name))
+            return _not_too_deep(name, json_value(self.data(name)))
         except (ValueError, RecursionError) as error:
             raise NoRecordingError(f"{name} is not JSON: {_first_line(error)}") from None
 
@@ -108,11 +110,26 @@ Checked = TypeVar("Checked")
 
 def _checked(where: str, data: bytes, kind: type[Checked]) -> Checked:
     try:
-        return msgspec.convert(json_value(data), kind)
+        return msgspec.convert(_not_too_deep(where, json_value(data)), kind)
     except msgspec.ValidationError as error:
         raise NoRecordingError(f"{where}: {_first_line(error)}") from None
     except (ValueError, RecursionError) as error:
         raise NoRecordingError(f"{where} is not JSON: {_first_line(error)}") from None
+
+
+def _not_too_deep(where: str, value: Any) -> Any:
+    """The value, which functions that call themselves can walk through."""
+    level = [value]
+    for _ in range(MOST_LEVELS):
+        level = [
+            child
+            for node in level
+            if isinstance(node, dict | list)
+            for child in (node.values() if isinstance(node, dict) else node)
+        ]
+        if not level:
+            return value
+    raise NoRecordingError(f"{where} has more than {MOST_LEVELS} levels of JSON")
 
 
 def _first_line(error: Exception) -> str:

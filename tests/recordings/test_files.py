@@ -257,6 +257,7 @@ HOSTILE: dict[str, tuple[str, bytes | None, str]] = {
     "unknown member": ("upstream.jsonl", b'{"at": 1, "what": 2}\n', "Object contains unknown field `what`"),
     "of the wrong type": ("events.jsonl", b'{"at": "1"}\n', "Expected `float`, got `str`"),
     "deep": ("request.json", deep(100_000), "request.json is not JSON"),
+    "deep for Python": ("ask.json", deep(201), "ask.json has more than 200 levels of JSON"),
     "many values": ("request.json", b"[" + b"1," * 2_000 + b"1]", "more than 1000 JSON values"),
     "long": ("request.json", b'"' + b"a" * 20_000 + b'"', "more than 10000 bytes"),
 }
