@@ -14,7 +14,7 @@ class Frames:
 
     def __init__(self, content_type: str = "text/event-stream") -> None:
         self.found = Findings()
-        self._rest = b""
+        self._rest = bytearray()
         self._data: list[str] = []
         self._name = ""
         if content_type.partition(";")[0].strip().lower() != "text/event-stream":
@@ -22,9 +22,13 @@ class Frames:
 
     def feed(self, piece: bytes) -> list[dict[str, Any]]:
         """The events that these bytes complete."""
-        lines = (self._rest + piece).splitlines(keepends=True)
+        may_end = b"\n" in piece or b"\r" in piece or self._rest.endswith(b"\r")
+        self._rest += piece
+        if not may_end:
+            return []  # a long line in many pieces is looked at once
+        lines = self._rest.splitlines(keepends=True)
         # a carriage return may be the first half of a line's end
-        self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else b""
+        self._rest = lines.pop() if lines and not lines[-1].endswith(b"\n") else bytearray()
         events = [self._line(line.rstrip(b"\r\n").decode(errors="replace")) for line in lines]
         return [event for event in events if event is not None]
 
@@ -33,7 +37,7 @@ class Frames:
         events = []
         if self._rest.endswith(b"\r"):
             events = [self._line(self._rest[:-1].decode(errors="replace"))]
-            self._rest = b""
+            self._rest = bytearray()
         if self._rest.strip() or self._data:
             text = "\n".join([*self._data, self._rest.decode(errors="replace")])
             self.found.add(rules.FRAME_END, "the last event is not followed by an empty line", text)

@@ -1,5 +1,7 @@
 """The bytes of a stream, however they are cut, give the same events."""
 
+import time
+
 import pytest
 
 from app.judges import Frames
@@ -41,3 +43,12 @@ def test_what_is_wrong_with_the_bytes_is_named(body: bytes, rule: str) -> None:
 
 def test_the_content_type_is_judged() -> None:
     assert [finding.rule.name for finding in Frames("text/plain").found.found] == ["content-type"]
+
+
+def test_a_long_line_in_many_pieces_is_read_in_time() -> None:
+    frames = Frames()
+    begun = time.process_time()
+    pieces = [b'data: {"type": "a", "text": "', *[b"x" * 1024] * 4096, b'"}\n\n']
+    [event] = [event for piece in pieces for event in frames.feed(piece)]
+    assert len(event["text"]) == 4 * 1024 * 1024
+    assert time.process_time() - begun < 2
