@@ -8,6 +8,7 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .observers.metrics import Metrics, Served
+from .observers.recorded_settings import settings_for
 from .observers.recorder import Recorder
 from .open_files import most_clients, open_files, wanted
 from .settings import Server, Settings
@@ -64,7 +65,9 @@ class SharedState(NamedTuple):
         self.connections.follow(connection_limits(server))
         self.upstream_log.follow(settings.upstreams)
         if self.recorder is not None:
-            self.recorder.follow(server.watch_bytes, keyed=bool(settings.keys))
+            self.recorder.follow(
+                server.watch_bytes, keyed=bool(settings.keys), settings_for=partial(settings_for, settings)
+            )
         if self.metrics is not None:
             circuits = partial(_circuits, breakers)
             self.metrics.follow(_served(settings), circuits, self.store)

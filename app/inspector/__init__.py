@@ -72,6 +72,9 @@ a session, and if the turn before it is not kept any more.
 `/inspector/turns` does for all turns: `began`, `asked`, `failed`, `sent` (`{"at": 512.03, "events": […]}`), `refused`
 and `ended`. It ends after `ended`.
 
+`GET /inspector/turns/17/recording` is the turn as a folder for `am-proxy replay`, in a ZIP file: 404 with the reason
+if a part of it is not kept, or if others can call the server, because a recording has settings of this server.
+
 `GET /inspector/sessions/4` is a conversation, with only what is new in each turn:
 
     {"session": 4, "turns": [{"row": …, "changes": as above or null, "instructions": text or null (if they changed),

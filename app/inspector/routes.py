@@ -16,6 +16,7 @@ from starlette.types import Receive
 
 from ..fair_slots import FairSlots
 from ..json_text import json_bytes
+from ..observers.kept_recording import NotKeptError, zipped
 from ..observers.recorded_turn import Recorded
 from ..observers.recorder import Recorder
 from ..observers.redaction import redacted
@@ -49,6 +50,12 @@ THROUGH_PROXY: Final = (
 )
 OWN_PAGE: Final = "Turns are not shown to web pages of other origins, unless `cors_origins` lists them."
 _FOREIGN: Final = {"cross-site", "same-site"}
+
+NOT_ALONE: Final = (
+    "A recording contains settings of this server, so the inspector gives it only where nobody but you can call the "
+    "server. `am-proxy serve --record DIR` writes recordings anywhere."
+)
+WITH_RECORD: Final = "`am-proxy serve --record DIR` records turns in full."
 
 _STATIC: Final = Path(__file__).parent / "static"
 _MEDIA_TYPES: Final = {
@@ -106,6 +113,7 @@ class Inspector:
         add("/inspector/rows", self.rows, methods=["GET"])
         add("/inspector/turns/{number}", self.turn, methods=["GET"])
         add("/inspector/turns/{number}/live", self.live, methods=["GET"])
+        add("/inspector/turns/{number}/recording", self.recording, methods=["GET"])
         add("/inspector/sessions/{number}", self.session, methods=["GET"])
         add("/inspector/found", self.found, methods=["GET"])
         add("/inspector/{name}", self.file, methods=["GET", "HEAD"])
@@ -174,6 +182,19 @@ class Inspector:
             before = None if since is None else recorder.turn(since, _of(caller))
             seen = snapshot(turn), None if before is None else snapshot(before)
             return _json(await off_loop(LONG_WORK, shown_turn, *seen))
+
+    async def recording(self, request: Request, number: str) -> HttpResponse:
+        """A turn as a folder for `am-proxy replay`, zipped. It has settings of this server, so not everyone gets it."""
+        recorder, caller = self._watched(request)
+        turn = snapshot(_turn(recorder, caller, number))
+        if not caller.sees_causes:
+            raise refuse("not_found", NOT_ALONE)
+        try:
+            data = await off_loop(LONG_WORK, zipped, turn)
+        except NotKeptError as error:
+            raise refuse("not_found", f"{error} {WITH_RECORD}") from None
+        name = f'attachment; filename="turn-{turn.number}.zip"'
+        return HttpResponse(data, media_type="application/zip", headers={**_GUARDED, "content-disposition": name})
 
     async def session(self, request: Request, number: str) -> HttpResponse:
         """A conversation, with what is new in each of its turns."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from ..recordings.blotted_bodies import blotted_pieces
+from ..upstreams.port import Shape
 
 MOST_RAW: Final = 1024 * 1024
 """Bytes of one answer that are kept as the upstream sent them."""
@@ -39,8 +40,11 @@ class RecordedAsk:
         self.ended: float | None = None
         self.outcome: Outcome = "running"
         self.steps: list[AskStep] = []
+        self.shape: Shape | None = None
+        """Makes the body that was posted from the ask; None if that is the ask itself."""
         self.bytes = 0
         self._pieces: list[bytes] = []
+        self._times: list[float] = []
         self._kept = 0
         self._last = 0.0
 
@@ -52,6 +56,11 @@ class RecordedAsk:
         """A step begins."""
         if self.ended is None and len(self.steps) < MOST_STEPS:
             self.steps.append(AskStep(step, self._now))
+
+    def posts(self, shape: Shape) -> None:
+        """What is posted is what `shape` makes of the ask."""
+        if self.ended is None:
+            self.shape = shape
 
     def received(self, data: bytes) -> None:
         """The upstream has sent these bytes."""
@@ -68,6 +77,7 @@ class RecordedAsk:
         if has_room and self._count(len(data) + EACH_PIECE):
             self._kept += len(data)
             self._pieces.append(data)
+            self._times.append(now)
 
     def end(self, outcome: Outcome) -> None:
         """It is over, if it was not before."""
@@ -76,19 +86,23 @@ class RecordedAsk:
 
     def forget(self) -> None:
         """Forgets the bytes."""
-        self._pieces = []
+        self._pieces, self._times = [], []
         self._kept = 0
 
     @property
     def raw(self) -> "RawAnswer | None":
         """The answer as it came; None if it came in another way than over HTTP."""
-        return RawAnswer(tuple(self._pieces), self.bytes, self.bytes - self._kept) if self.bytes else None
+        if not self.bytes:
+            return None
+        return RawAnswer(tuple(self._pieces), tuple(self._times), self.bytes, self.bytes - self._kept)
 
 
 class RawAnswer(NamedTuple):
     """An answer as it came."""
 
     pieces: tuple[bytes, ...]
+    times: tuple[float, ...]
+    """When each of them came, in milliseconds since the turn began."""
     bytes: int
     left_out: int
 

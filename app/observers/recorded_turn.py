@@ -32,6 +32,7 @@ from .in_order import BUSY, Backlog, InOrder
 from .kept_notes import Batch, Kept, KeptMessage
 from .recorded_ask import Outcome, RecordedAsk
 from .redaction import LONGEST, ask_left_out, brief, redacted
+from .request_origin import RequestOrigin, origin_of
 from .ring import Ring
 from .shared_parts import LEAST, SharedParts, pieces_of, pieces_of_json
 from .turn_contents import AnswerContents, AskedContents, answer_contents, asked_contents, tokens_of
@@ -75,6 +76,8 @@ class Recorded:
         self.compared: ComparedPrompt | None = None
         """What changed in it since an earlier one."""
         self.place: TurnPlace | None = None
+        self.origin: RequestOrigin | None = None
+        """What else a recording of it needs to know."""
         self._said = self._problem = ""
         self._answer = AnswerContents("", [], [], [])
         self._usage: Usage | None = None
@@ -96,6 +99,10 @@ class Recorded:
     def now(self) -> float:
         """Milliseconds since it began."""
         return round((time.perf_counter() - self._start) * 1000, 2)
+
+    def requested(self, request: CreateResponse, *, for_codex: bool, sees_causes: bool) -> None:
+        """Where the request came from."""
+        self.origin = origin_of(request, self._ring.settings_for, for_codex=for_codex, sees_causes=sees_causes)
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
         """The client's request, and what this upstream is asked."""

@@ -13,6 +13,7 @@ from .shared_parts import SharedParts
 from .watchers import ListWatcher, Note, NoteWatcher, Seen
 
 MaySee = Callable[[str], bool]
+SettingsFor = Callable[[str], dict[str, Any]]
 
 
 class Recorder:
@@ -25,6 +26,8 @@ class Recorder:
         self.keep = keep
         self._most_bytes = most_bytes
         self._keyed = keyed
+        self.settings_for: SettingsFor = _no_settings
+        """Returns the settings that matter for turns with a model, as they are now."""
         self._backlog = Backlog()
         self._numbers = count(1)
         self._sessions = count(1)
@@ -40,10 +43,11 @@ class Recorder:
         """Bytes of all that is in the buffer."""
         return self._bytes
 
-    def follow(self, most_bytes: int, *, keyed: bool) -> None:
+    def follow(self, most_bytes: int, *, keyed: bool, settings_for: SettingsFor) -> None:
         """Changes the settings. With keys, turns of callers without one are not kept, because no one may see them."""
         self._most_bytes = most_bytes
         self._keyed = keyed
+        self.settings_for = settings_for
 
     def began(self, fields: Mapping[str, Any]) -> Recorded:
         """The record of one more turn. It enters the buffer with its first note."""
@@ -200,6 +204,11 @@ class _Held:
         self.bytes = 0
         self.parts = SharedParts()
         self.conversations = Conversations(new_session)
+
+
+def _no_settings(_model: str) -> dict[str, Any]:
+    """None are known before `follow` is called."""
+    return {}
 
 
 _LAST = frozenset({"ended", "forgotten"})

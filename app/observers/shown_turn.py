@@ -8,11 +8,13 @@ from msgspec import Raw
 
 from ..json_text import json_bytes, json_value
 from ..turns.prompt_comparison import ComparedPrompt
+from ..upstreams.port import Shape
 from .conversations import TurnPlace
 from .kept_notes import Batch, Kept
 from .prompt_changes import LIST, cache_change, changes, items_of
 from .recorded_ask import Outcome, RawAnswer
 from .recorded_turn import Recorded
+from .request_origin import RequestOrigin
 from .shared_parts import Piece
 from .timeline import AskTimes, timeline
 
@@ -29,6 +31,7 @@ class ShownAsk(NamedTuple):
     times: AskTimes
     outcome: Outcome
     raw: RawAnswer | None
+    shape: Shape | None
 
 
 class Snapshot(NamedTuple):
@@ -45,6 +48,7 @@ class Snapshot(NamedTuple):
     compared: ComparedPrompt | None
     left_out: int
     size: int
+    origin: RequestOrigin | None
 
     @property
     def request(self) -> Members:
@@ -68,13 +72,13 @@ class Snapshot(NamedTuple):
 def snapshot(turn: Recorded) -> Snapshot:
     """What is kept of a turn now. Call it on the event loop."""
     asks = [
-        ShownAsk(AskTimes(ask.started, ask.first, ask.ended, tuple(ask.steps)), ask.outcome, ask.raw)
+        ShownAsk(AskTimes(ask.started, ask.first, ask.ended, tuple(ask.steps)), ask.outcome, ask.raw, ask.shape)
         for ask in turn.asks
     ]
     notes = tuple(turn.notes)
     return Snapshot(
         turn.number, turn.id, turn.row(), turn.fields, notes, asks, turn.steps, turn.place, turn.compared,
-        turn.left_out, turn.size,
+        turn.left_out, turn.size, turn.origin,
     )  # fmt: skip
 
 
@@ -93,7 +97,7 @@ def shown_turn(turn: Snapshot, before: Snapshot | None) -> bytes:
         {
             "row": turn.row,
             "request": request or None,
-            "asks": _asks(turn),
+            "asks": shown_asks(turn),
             "events": events,
             "events_left_out": turn.left_out,
             "refused": refused,
@@ -164,7 +168,8 @@ def _changes(turn: Snapshot, request: Members, before: Snapshot | None) -> Json 
     }
 
 
-def _asks(turn: Snapshot) -> list[Json]:
+def shown_asks(turn: Snapshot) -> list[Json]:
+    """The requests to upstreams, some parts of them as JSON text."""
     asks: list[Json] = []
     for note in turn.notes:
         if note.name == "asked":
@@ -182,7 +187,7 @@ def _ask(turn: Snapshot, members: Members) -> Json:
         "number": number,
         "upstream": members["upstream"],
         "model": OBJECT.decode(members["ask"]).get("model", ""),
-        "body": members["ask"],
+        "body": _posted(members["ask"], kept.shape),
         "prompt": members.get("prompt"),
         "warnings": members["warnings"],
         "goes_on": "goes_on" in members,
@@ -193,3 +198,10 @@ def _ask(turn: Snapshot, members: Members) -> Json:
         "outcome": kept.outcome,
         "raw": None if raw is None else {"text": raw.text, "bytes": raw.bytes, "left_out": raw.left_out},
     }
+
+
+def _posted(ask: Raw, shape: Shape | None) -> Raw:
+    """The body that was posted, as far as the ask is kept."""
+    if shape is None or "messages" not in OBJECT.decode(ask):
+        return ask
+    return Raw(json_bytes(shape(json_value(bytes(ask)))))

@@ -21,7 +21,7 @@ from .http_server import (
     HttpServer,
     ResponseBody,
 )
-from .port import KEEP, Counted, Keep, UpstreamBroke
+from .port import KEEP, Counted, Keep, UpstreamBroke, posts
 from .refused_param import with_param
 
 Json = dict[str, Any]
@@ -115,6 +115,7 @@ class HttpChat:
 
     async def _ask(self, ask: Json, key: str | None) -> ResponseBody:
         """Ask. A server that refuses `stream_options` is asked without, now and from now on."""
+        posts(partial(shaped, compat=self._compat))
         try:
             return await self._server.ask(msgspec.json.encode(shaped(ask, self._compat)), key)
         except HttpRefusedError as refusal:
@@ -122,6 +123,7 @@ class HttpChat:
             if not (client and "stream_options" in refusal.text and self._compat.stream_options):
                 raise
         without = self._compat.model_copy(update={"stream_options": False})
+        posts(partial(shaped, compat=without))
         answer = await self._server.ask(msgspec.json.encode(shaped(ask, without)), key)
         self._compat = without
         return answer

@@ -20,9 +20,9 @@ SCRIPT: Final = """
       const body = new ReadableStream({ start(stream) { window.streams[path] = stream; } });
       return Promise.resolve(new Response(body));
     }
-    const [kind, number] = path.split("/");
+    const [kind, number, part] = path.split("/");
     if (kind === "found") return json({ numbers: window.kept.found[url.searchParams.get("text")] ?? [] });
-    if (!(kind in window.kept)) return real(address, options);
+    if (part || !(kind in window.kept)) return real(address, options);
     const value = window.kept[kind][number];
     return value ? json(value) : json({ error: { code: "not_found", message: "It is not kept." } }, 404);
   };

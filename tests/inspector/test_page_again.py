@@ -154,6 +154,27 @@ def test_a_saved_turn_is_opened_again(page: Page, tmp_path: Path) -> None:
     )
 
 
+def test_a_turn_is_saved_as_a_recording_or_the_page_says_why_not(page: Page, tmp_path: Path) -> None:
+    page.route(
+        "**/inspector/turns/1/recording", lambda route: route.fulfill(body=b"PK", content_type="application/zip")
+    )
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Save as recording").click()
+    assert found.value.suggested_filename == "turn-1.zip"
+    found.value.save_as(tmp_path / "turn-1.zip")
+    assert (tmp_path / "turn-1.zip").read_bytes() == b"PK"
+    page.unroute("**/inspector/turns/1/recording")
+    refused = json.dumps({"error": {"code": "not_found", "message": "An answer is not kept."}})
+    page.route("**/inspector/turns/1/recording", lambda route: route.fulfill(status=404, body=refused))
+    page.get_by_role("button", name="Save as recording").click()
+    expect(page.locator(".again output")).to_have_text("An answer is not kept.")
+    page.unroute("**/inspector/turns/1/recording")
+    page.set_input_files("#import", saved(page, tmp_path))
+    page.get_by_role("tab", name="Run again").click()
+    expect(page.get_by_role("button", name="Save as HAR")).to_be_visible()
+    expect(page.get_by_role("button", name="Save as recording")).to_have_count(0)
+
+
 EMPTY: Final[dict[str, Any]] = {"log": {"entries": []}}
 FOREIGN: Final[dict[str, Any]] = {"log": {"entries": [None, 5, {"request": {}}]}}
 DAMAGED: Final = {"log": {"entries": [{"_amProxyTurn": {"row": {"number": 1}, "asks": [], "events": [{"at": 1}]}}]}}

@@ -177,7 +177,7 @@ async def test_where_there_are_keys_only_their_turns_are_kept() -> None:
         recorder.began({"request_id": "req_1", "owner": owner}).asked(REQUEST, {}, [], "there")
     kept = turn(recorder, "req_2")
     assert recorder.turns(everybody) == [kept]
-    recorder.follow(PLENTY, keyed=False)
+    recorder.follow(PLENTY, keyed=False, settings_for=dict.fromkeys)
     recorder.began({"request_id": "req_3", "owner": ""}).asked(REQUEST, {}, [], "there")
     assert len(recorder.turns(everybody)) == 2
 

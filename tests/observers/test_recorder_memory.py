@@ -55,7 +55,7 @@ def test_ten_thousand_turns_are_kept_within_the_bound() -> None:
     assert 100 < len(kept) < 10_000
     assert [turn.number for turn in kept] == list(range(10_001 - len(kept), 10_001))
     assert 0.9 * BOUND < recorder.bytes <= BOUND
-    recorder.follow(1, keyed=False)
+    recorder.follow(1, keyed=False, settings_for=dict.fromkeys)
     keep(recorder, 1)
     last = recorder.turns(lambda _: True)
     assert len(last) == 1

@@ -162,6 +162,8 @@ HOW: Final[dict[str, str]] = {
     "upstreams/survey.py _AT_THE_END": ANYWHERE,
     "upstreams/survey.py _VERSIONED": ANYWHERE,
     "key_search.py _ANNOUNCED": ANYWHERE,
+    "observers/kept_recording.py _LEFT_OUT": ANYWHERE,
+    "observers/kept_recording.py _SEALED": ANYWHERE,
     "observers/redaction.py _BASE64": WHOLE,
     "observers/redaction.py _IMAGE": WHOLE,
     "observers/redaction.py _LEFT_OUT": ANYWHERE,

@@ -114,7 +114,7 @@ export class Watch {
     this.#leave();
     try {
       const detail = turnIn(await file.text());
-      this.#showTurn({ ...detail, changes: null, row: { ...detail.row, state: "ended", session: null } }, "");
+      this.#showTurn({ ...detail, changes: null, is_opened: true, row: { ...detail.row, state: "ended", session: null } }, "");
     } catch (error) {
       this.#notice($("watched"), `${file.name}: ${error.message}`);
     }
