@@ -72,6 +72,15 @@ CASES: Final[dict[str, list[dict[str, Any]]]] = {
             ],
         }
     ],
+    "annotations that are no list": [
+        {**said("x"), "content": [{"type": "output_text", "text": "x", "annotations": 5}]}
+    ],
+    "a citation that is null": [
+        {**said("x"), "content": [{"type": "output_text", "text": "x", "annotations": [None]}]}
+    ],
+    "a summary that is no list": [{"type": "reasoning", "summary": 5}, {"type": "reasoning", "summary": {"a": 1}}],
+    "a type that is no text": [{"type": 5}, {"type": {"a": 1}, "name": {"b": 2}}],
+    "a table that is too wide": markdown(f"{'|' * 90_000}\n{'|-' * 40_000}"),
 }
 """What -> items that are both input and output of a turn."""
 
@@ -137,6 +146,14 @@ def test_it_stays_text_in_the_conversation(page: Page, case: str) -> None:
     page.evaluate(f"location.hash = '#session/{number}'")
     expect(page.locator("#conversation h2")).to_have_text(f"Conversation {number}")
     expect(page.locator(".turn-of-session .item").first).to_be_visible()
+
+
+def test_items_that_are_none_are_left_out_of_a_conversation(page: Page) -> None:
+    one = {"row": row(78), "changes": None, "instructions": None, "new": [None, 5, said("x")], "output": [None]}
+    FakeFeed(page).keep(sessions={78: {"session": 78, "turns": [one]}})
+    page.evaluate("location.hash = '#session/78'")
+    expect(page.locator("#conversation h2")).to_have_text("Conversation 78")
+    expect(page.locator(".turn-of-session .item")).to_have_count(1)
 
 
 def test_it_stays_text_in_every_tab(page: Page) -> None:

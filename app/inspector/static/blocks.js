@@ -33,8 +33,13 @@ export function block(item) {
 
 /** Shows in `body` what this item says. */
 export function fill(body, item) {
-  const parts = partsOf(item);
-  body.replaceChildren(...(parts ? parts.flatMap(shown) : folded(item)));
+  let elements;
+  try {
+    elements = partsOf(item)?.flatMap(shown);
+  } catch {
+    // an upstream or a recording may have any shape
+  }
+  body.replaceChildren(...(elements ?? folded(item)));
 }
 
 export function isCall(item) {

@@ -9,7 +9,12 @@ const AT_ONCE = 60; // items; those before them are folded
 export function itemsOf(request) {
   const { input } = request ?? {};
   if (typeof input === "string") return [{ type: "message", role: "user", content: input }];
-  return Array.isArray(input) ? input.filter((item) => item && typeof item === "object") : [];
+  return objectsOf(input);
+}
+
+/** Of a list that may hold anything, what can be an item. */
+export function objectsOf(list) {
+  return Array.isArray(list) ? list.filter((item) => item && typeof item === "object") : [];
 }
 
 /** Calls or outputs by the id that connects them. */

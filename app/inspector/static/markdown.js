@@ -8,6 +8,7 @@ const ENTRY = /^( *)([-*+]|\d{1,9}[.)]) (.*)$/;
 const RULE = /^ {0,3}(?:-{3,}|\*{3,}|_{3,}) *$/;
 const DASHES = /^[ :|]*-[ :|-]*$/;
 const DEEPEST = 20; // lists in lists
+const MOST_CELLS = 100; // of one row; browsers take long for wider tables
 
 /** Elements that show this text. */
 export function rendered(text) {
@@ -64,7 +65,9 @@ function table(lines, start) {
 
 function row(line, kind) {
   const element = made("tr");
-  for (const cell of line.trim().replace(/^\||\|$/g, "").split("|")) element.append(inline(made(kind), cell.trim()));
+  const cells = line.trim().replace(/^\||\|$/g, "").split("|");
+  if (cells.length > MOST_CELLS) cells.push(cells.splice(MOST_CELLS - 1).join("|"));
+  for (const cell of cells) element.append(inline(made(kind), cell.trim()));
   return element;
 }
 

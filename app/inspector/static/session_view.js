@@ -2,7 +2,7 @@
 
 import { isCall, isOutput } from "./blocks.js";
 import { totalsOf } from "./conversations.js";
-import { byCall, dialogue } from "./dialogue.js";
+import { byCall, dialogue, objectsOf } from "./dialogue.js";
 import { fold, folded } from "./folded.js";
 import { count, money, ms } from "./format.js";
 import { calledBy, outcomeOf } from "./rows.js";
@@ -23,13 +23,14 @@ export class SessionView {
   }
 
   /** Show this state of the conversation; what has not changed stays as it is. */
-  show({ session, turns }) {
+  show({ session, turns: given }) {
+    const turns = given.map((turn) => ({ ...turn, new: objectsOf(turn.new), output: objectsOf(turn.output) }));
     this.turns = turns;
     const rows = turns.map(({ row }) => row);
     const total = totalsOf(rows);
-    this.outputs = byCall(turns.flatMap((turn) => turn.new ?? []), isOutput);
-    this.calls = byCall(turns.flatMap((turn) => [...(turn.new ?? []), ...(turn.output ?? [])]), isCall);
-    const sent = turns.toReversed().flatMap((turn) => (turn.new ?? []).filter(isOutput).map((item) => [item.call_id, turn.row]));
+    this.outputs = byCall(turns.flatMap((turn) => turn.new), isOutput);
+    this.calls = byCall(turns.flatMap((turn) => [...turn.new, ...turn.output]), isCall);
+    const sent = turns.toReversed().flatMap((turn) => turn.new.filter(isOutput).map((item) => [item.call_id, turn.row]));
     this.sender = new Map(sent); // the first that sent it counts
     this.element.querySelector("h2").textContent = `Conversation ${session}`;
     this.element.querySelector(".figures").textContent = [
@@ -74,7 +75,7 @@ export class SessionView {
       this.sections.delete(number);
     }
     for (const turn of turns) {
-      const version = JSON.stringify([turn.row, turn.new?.length, turn.output?.length, this.#answeredCalls(turn)]);
+      const version = JSON.stringify([turn.row, turn.new.length, turn.output.length, this.#answeredCalls(turn)]);
       const old = this.sections.get(turn.row.number);
       if (old?.version === version) continue;
       const section = document.createElement("section");
@@ -89,15 +90,15 @@ export class SessionView {
   }
 
   #answeredCalls(turn) {
-    return (turn.output ?? []).filter((item) => isCall(item) && this.outputs.has(item.call_id)).length;
+    return turn.output.filter((item) => isCall(item) && this.outputs.has(item.call_id)).length;
   }
 
   #fill(section) {
     this.seen.unobserve(section);
     if (section.childElementCount) return;
     const { turn } = section;
-    const fresh = turn.new ?? [];
-    const output = turn.output ?? [];
+    const fresh = turn.new;
+    const output = turn.output;
     const own = byCall(output, isCall);
     const here = byCall(fresh, isCall);
     const earlier = fresh.filter((item) => isOutput(item) && this.calls.has(item.call_id) && !here.has(item.call_id) && !own.has(item.call_id));

@@ -114,7 +114,7 @@ export class Timeline {
     if (seat === undefined) return 0;
     if (!this.lanes.has(seat)) {
       const kind = event.item?.type ?? String(event.type).split(".")[1] ?? "";
-      this.lanes.set(seat, { number: (this.lanes.size % LANES) + 1, kind: event.item?.name ?? kind.replace("_call", "") });
+      this.lanes.set(seat, { number: (this.lanes.size % LANES) + 1, kind: event.item?.name ?? String(kind).replace("_call", "") });
     }
     return this.lanes.get(seat).number;
   }
