@@ -4,6 +4,7 @@ import { conversationRow, conversationsOf } from "./conversations.js";
 import { Feed } from "./feed.js";
 import { Filter } from "./filter.js";
 import { turnIn } from "./har.js";
+import { isRecording, recordedTurn } from "./recording.js";
 import { goTo } from "./route.js";
 import { rowOf } from "./rows.js";
 import { SessionView } from "./session_view.js";
@@ -108,12 +109,13 @@ export class Watch {
   }
 
   async #import() {
-    const [file] = $("import").files;
+    const files = [...$("import").files];
     $("import").value = ""; // the same file may be chosen again
-    if (!file) return;
+    if (!files.length) return;
+    const [file] = files;
     this.#leave();
     try {
-      const detail = turnIn(await file.text());
+      const detail = isRecording(files) ? await recordedTurn(files) : turnIn(await file.text());
       this.#showTurn({ ...detail, changes: null, is_opened: true, row: { ...detail.row, state: "ended", session: null } }, "");
     } catch (error) {
       this.#notice($("watched"), `${file.name}: ${error.message}`);
