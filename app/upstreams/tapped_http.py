@@ -40,7 +40,7 @@ class TappedServer(HttpServer):
             answer = await super().ask(body, key, headers)
         except HttpRefusedError as error:
             tap.head(error.status, error.headers)
-            tap.piece(error.text.encode("utf-8", "surrogatepass"))
+            tap.piece(self._without_key(error.text, key).encode("utf-8", "surrogatepass"))
             raise
         except TROUBLE as error:
             tap.failed(failure_of(error))
@@ -50,6 +50,11 @@ class TappedServer(HttpServer):
             raise
         tap.head(HTTPStatus.OK, {})
         return _TappedBody(answer, tap)
+
+    def _without_key(self, text: str, key: str | None) -> str:
+        """What a server says of a refused key, without the key: what the client gets is without it in the same way."""
+        secret = key or self._headers.get(self._key_header, "").removeprefix("Bearer ")
+        return text.replace(secret, "…") if secret else text
 
 
 def failure_of(error: Exception) -> Failure:

@@ -1,5 +1,6 @@
 """A server that records writes each turn into a folder of its own: every ask with its bytes, and every event."""
 
+import asyncio
 import json
 import re
 import threading
@@ -11,14 +12,16 @@ from pathlib import Path
 import httpx
 import pytest
 
+from app.cli.replayed_turn import differences
 from app.observers.recorded_settings import nowhere
+from app.options import Via
 from app.recordings import recording_files
 from app.recordings.folders import folders_in
 from app.recordings.recording import Exchange, Recording
-from app.settings import Key, Model, Server, Settings, Upstream
+from app.settings import Key, Model, Secret, Server, Settings, Upstream
 from tests.support.recorded import one_upstream, recorded, recording, recordings_in, with_folder
 from tests.support.script import says, stops, text_turn
-from tests.support.servers import ChatUpstream, Cut, Hang, ResponsesUpstream, Script, Status
+from tests.support.servers import AnthropicUpstream, ChatUpstream, Cut, Hang, ResponsesUpstream, Script, Status
 from tests.support.serving import serving
 
 SETTINGS = Settings(models={"m": Model(upstream="demo")})
@@ -174,6 +177,21 @@ def test_no_key_is_in_a_recording(tmp_path: Path) -> None:
     for text in (file.read_text() for folder in folders_in(tmp_path) for file in folder.iterdir()):
         for secret in ("of-the-client", "of-the-upstream", "spelled", "hunter2"):
             assert secret not in text
+
+
+@pytest.mark.parametrize("via", ["chat", "messages", "responses", "litellm"])
+def test_a_configured_key_that_a_server_repeats_is_in_no_recording(via: Via, tmp_path: Path) -> None:
+    """It looks like no key of a known provider."""
+    key = "ourhouse4711plain"
+    whole = {"stream": False}
+    refused = [Status(code, {"error": {"message": f"{key} is wrong."}}) for code in (401, 400)]
+    kind = {"responses": ResponsesUpstream, "messages": AnthropicUpstream}.get(via, ChatUpstream)
+    with kind(*([each] for each in refused)) as upstream:
+        made = recorded(one_upstream(upstream.url, via=via, api_key=Secret(key), retries=0), tmp_path, whole, whole)
+    assert [each.exchanges[0].ask is not None for each in made] == [True, True]
+    assert "is wrong." in str(made)
+    assert key not in "".join(file.read_text() for folder in folders_in(tmp_path) for file in folder.iterdir())
+    assert [asyncio.run(differences(each)) for each in made] == [[], []]
 
 
 def test_a_turn_that_is_too_long_says_what_is_missing(tmp_path: Path) -> None:
