@@ -129,7 +129,10 @@ class Pump:
         return self._sender.problem is problem or (self._turn is None and self._failure is problem)
 
     async def open(self, patience: float) -> None:
-        """Waits up to `patience` seconds for the first payload. Raises `ProblemError` if the turn is refused."""
+        """Waits up to `patience` seconds for the first payload. Raises `ProblemError` if the turn is refused.
+
+        With 0 it begins at once, and is not refused any more, also if the refusal is there already.
+        """
         with suppress(TimeoutError):
             await self._wait(min(patience, self._clocks().turn))
         if self._queue:
@@ -138,7 +141,7 @@ class Pump:
                 raise ProblemError(self._sender.problem)
         elif self._stop_reason is not None:
             self._first_batch = [*self._opening.begin(), *self._end()]
-        elif self._ended:
+        elif self._ended and patience > 0:
             raise ProblemError(self._failure or SILENT)
         elif patience >= (limit := self._clocks().turn):
             raise ProblemError(too_slow("did not answer", limit))

@@ -232,6 +232,14 @@ def test_a_refusal_behind_litellm_whose_reason_the_operator_sees(tmp_path: Path)
     assert replayed(made) == []
 
 
+@pytest.mark.parametrize("via", ["chat", "litellm"])
+def test_a_refusal_after_the_stream_has_begun(via: str, tmp_path: Path) -> None:
+    with ChatUpstream([Pause(0.6), Status(400, {"error": {"message": "No."}})]) as upstream:
+        [made] = recorded(one_upstream(upstream.url, via=via), tmp_path, {}, first_payload_wait=0.1)
+    assert made.about.outcome["finish"] == "failed"
+    assert replayed(made) == []
+
+
 def test_what_is_missing_is_said(made: Recording) -> None:
     made.about.left_out.append("It was too long.")
     with pytest.raises(NotReplayedError, match="not all of it was recorded: It was too long"):
