@@ -222,7 +222,8 @@ class Inspector:
         vouch(request.scope)
         if self.recorder is None:
             raise refuse("not_found", "This server keeps no requests to show. Start it with `--watch 1000`.")
-        if self.server.watch is None and not caller.owner and is_forwarded(request.headers):
+        is_old = request.scope["http_version"] == "1.0"  # nginx asks so by default, and then adds no header
+        if self.server.watch is None and not caller.owner and (is_old or is_forwarded(request.headers)):
             raise refuse("not_found", THROUGH_PROXY)
         return self.recorder, caller
 

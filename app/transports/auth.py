@@ -23,13 +23,15 @@ GUEST: Final = Key(name="guest", digest=b"", is_guest=True)
 PLACE: Final = "place"
 """The name in a request's state of the connection's place among all connections (`open_connections.py`)."""
 
-_FORWARDED: Final = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+_FORWARDED: Final = frozenset(
+    {"cf-connecting-ip", "forwarded", "true-client-ip", "via", "x-client-ip", "x-forwarded-for", "x-real-ip"}
+)
 """Headers of a request that a proxy has passed on, perhaps from another machine."""
 
 
 def is_forwarded(headers: Headers) -> bool:
     """Whether a proxy says that it has passed on the request."""
-    return any(name in headers for name in _FORWARDED)
+    return any(name in _FORWARDED or name.startswith("x-forwarded-") for name in headers)
 
 
 def vouch(scope: Scope, caller: Key | None = None) -> None:

@@ -1,11 +1,13 @@
 """Turns are shown to their callers only, and looking at them costs other callers little."""
 
 import asyncio
+import socket
 import time
 from collections import Counter
 from collections.abc import Iterator
 from hashlib import sha256
 from typing import Final
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -51,6 +53,42 @@ def test_a_page_of_another_origin_learns_nothing_not_even_which_turns_there_are(
 )
 def test_others_see_turns(url: str, headers: dict[str, str]) -> None:
     assert [status(url, path, headers) for path in DATA] == [404 if path.endswith("99") else 200 for path in DATA]
+
+
+@pytest.mark.parametrize(
+    ("version", "header"),
+    [
+        ("1.0", ""),
+        *(
+            ("1.1", name)
+            for name in (
+                "forwarded", "via", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-anything", "x-real-ip",
+                "x-client-ip", "true-client-ip", "cf-connecting-ip",
+            )
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_proxy_passes_on_sees_no_turns_that_nobody_asked_to_be_kept(
+    unset: tuple[str, int], version: str, header: str
+) -> None:
+    """By default nginx adds no header, and asks in HTTP/1.0."""
+    lines = [f"GET /inspector/turns/1 HTTP/{version}", f"Host: {unset[0]}:{unset[1]}", "Connection: close"]
+    with socket.create_connection(unset, timeout=10) as client:
+        client.sendall("\r\n".join([*lines, *([f"{header}: 203.0.113.5"] if header else []), "", ""]).encode())
+        assert b" 404 " in client.makefile("rb").readline()
+
+
+def test_the_same_request_sees_turns_without_a_proxy(unset: tuple[str, int]) -> None:
+    assert status(f"http://{unset[0]}:{unset[1]}", "turns/1", {}) == 200
+
+
+@pytest.fixture(scope="module")
+def unset() -> Iterator[tuple[str, int]]:
+    """The place of a server that keeps turns because nothing says otherwise."""
+    with serving(Settings()) as url:
+        httpx.post(f"{url}/v1/responses", json={"model": "demo", "input": "Hi"}).raise_for_status()
+        parts = urlsplit(url)
+        yield str(parts.hostname), int(parts.port or 0)
 
 
 def test_a_link_on_another_page_leads_to_the_inspector(url: str) -> None:
