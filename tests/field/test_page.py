@@ -108,7 +108,7 @@ def test_every_server_has_been_run_and_every_row_is_a_question() -> None:
 
 
 def test_this_server_breaks_no_client() -> None:
-    own = {name: each for name, each in KNOWN.items() if SERVERS[name].version().startswith("AM Proxy")}
+    own = {name: each for name, each in KNOWN.items() if str(each.get("version")).startswith("AM Proxy")}
     assert len(own) == len(OWN) + 3
     assert {name: broken(each) for name, each in own.items()} == {name: [] for name in own}
 
