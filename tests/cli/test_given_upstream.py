@@ -15,6 +15,7 @@ import pytest
 
 from app.cli.given_upstream import Remark, settled
 from app.settings import GIVEN, load
+from tests.support.am_proxy_process import COMMAND
 from tests.support.running import Running, started, surroundings
 from tests.support.script import counts, says, stops
 from tests.support.servers import Hang, ResponsesUpstream, Status
@@ -55,7 +56,7 @@ class Serving:
         return [json.loads(line) for line in lines if line.startswith("{")]
 
     def imports(self) -> set[str]:
-        """The packages that it has imported."""
+        """The packages that it has imported, if it was to tell."""
         return {found[1] for found in re.finditer(r"\| +([\w]+)", self._log.read_text())}
 
     def said(self) -> list[tuple[str, str]]:
@@ -78,8 +79,11 @@ class Serving:
 
 
 @contextmanager
-def serving(tmp_path: Path, *flags: str, environ: Mapping[str, str] | None = None) -> Iterator[Serving]:
-    command = [sys.executable, "-X", "importtime", "-m", "app", "serve", "--port", "0", *flags]
+def serving(
+    tmp_path: Path, *flags: str, environ: Mapping[str, str] | None = None, tells_imports: bool = False
+) -> Iterator[Serving]:
+    program = [sys.executable, "-X", "importtime", "-m", "app"] if tells_imports else COMMAND
+    command = [*program, "serve", "--port", "0", *flags]
     path = tmp_path / "log"
     with (
         path.open("w") as log,
@@ -93,7 +97,10 @@ def text_of(response: Any) -> str:
 
 
 def test_the_first_command_of_the_readme_loads_no_litellm(tmp_path: Path) -> None:
-    with SurveyedServer(ollama(QWEN), HELLO) as upstream, serving(tmp_path, "--upstream", upstream.url) as served:
+    with (
+        SurveyedServer(ollama(QWEN), HELLO) as upstream,
+        serving(tmp_path, "--upstream", upstream.url, tells_imports=True) as served,
+    ):
         assert text_of(served.ask()) == "Hello"
         assert "aiohttp" in served.imports()
         assert "litellm" not in served.imports()

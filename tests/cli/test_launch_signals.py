@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.am_proxy_process import AmProxyProcess
 from tests.support.launching import MODELS, WAITS, Home, wait_for
 from tests.support.script import text_turn
 from tests.support.surveyed_server import SurveyedServer, ollama
@@ -32,7 +33,7 @@ def test_signals_reach_the_agent_and_its_exit_code_is_returned(
     home: Home, server: SurveyedServer, number: signal.Signals
 ) -> None:
     home.install(WAITS)
-    with subprocess.Popen(
+    with AmProxyProcess(
         am_proxy("launch", "codex", "--upstream", server.url),
         cwd=home.work,
         env=home.environ,
@@ -54,7 +55,7 @@ def test_an_agent_that_is_killed_ends_the_command_as_in_a_shell(home: Home, serv
 
 def test_the_server_dies_with_the_command_however_that_ends(home: Home, server: SurveyedServer) -> None:
     home.install(WAITS)
-    with subprocess.Popen(
+    with AmProxyProcess(
         am_proxy("launch", "codex", "--upstream", server.url),
         cwd=home.work,
         env=home.environ,
@@ -101,7 +102,8 @@ def test_the_terminal_is_given_back_as_it_was(home: Home, server: SurveyedServer
 def test_a_suspended_agent_gives_the_terminal_to_the_shell_until_it_continues(
     home: Home, server: SurveyedServer, *, alone: bool
 ) -> None:
-    home.install("os.kill(os.getpid(), signal.SIGSTOP)\n" * alone + WAITS)
+    continues = "signal.signal(signal.SIGCONT, lambda *_: os.write(1, b'the agent continues '))\n"
+    home.install(("os.kill(os.getpid(), signal.SIGSTOP)\n" if alone else continues) + WAITS)
     launched = shlex.join(am_proxy("launch", "codex", "--upstream", server.url))
     script = f"set -m; {launched}; echo suspended with $?; fg > /dev/null; echo ended with $?"
     with terminal(["bash", "-c", script], folder=home.work, environ=home.environ) as seen:
@@ -110,6 +112,8 @@ def test_a_suspended_agent_gives_the_terminal_to_the_shell_until_it_continues(
             wait_for(Path(f"{home.seen_file}.waits"))
             seen.type("\x1a")
         seen.wait_for("suspended with 1")
+        if not alone:
+            seen.wait_for("the agent continues")  # until then the terminal is the shell's
         wait_for(Path(f"{home.seen_file}.waits"))
         seen.type("\x03")
         seen.wait_for("ended with 42")

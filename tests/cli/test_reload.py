@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from tests.support.am_proxy_process import COMMAND, AmProxyProcess
 from tests.support.running import ROOT, surroundings
 from tests.support.script import counts, says, stops
 from tests.support.servers import ChatUpstream, Pause, Step
@@ -70,10 +70,10 @@ def started(folder: Path, text: str, *, collector: str = "") -> Iterator[Server]
     log = folder / "log"
     with (
         log.open("w") as errors,
-        subprocess.Popen(
-            [sys.executable, "-m", "app", "serve", "--port", "0", "--log-format", "json"],
+        AmProxyProcess(
+            [*COMMAND, "serve", "--port", "0", "--log-format", "json"],
             cwd=folder,
-            env=surroundings({"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}),
+            env=surroundings({"PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"} if collector else None),
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,

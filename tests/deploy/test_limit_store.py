@@ -34,8 +34,9 @@ time.time = lambda: real_time() + shift
 time.monotonic = lambda: real_monotonic() * speed
 """
 """A module that Python loads at its start: the clock of this process is another one."""
-SAME = ((0.0, 1.0),) * 3
-DIFFERENT = ((0.0, 1.0), (3600.0, 1.5), (-86_400.0, 0.7))
+REAL = (0.0, 1.0)
+SAME = (REAL,) * 3
+DIFFERENT = (REAL, (3600.0, 1.5), (-86_400.0, 0.7))
 """For each copy, by how many seconds its clock differs, and how fast the one that never stands still is."""
 
 
@@ -53,15 +54,19 @@ def three_copies(
                 running(
                     folder=folder,
                     log=log,
-                    environ={"AM_METRICS": "open", "PYTHONPATH": path, "SHIFT": f"{shift}", "SPEED": f"{speed}"},
+                    environ={"AM_METRICS": "open"}
+                    | ({} if clock == REAL else {"PYTHONPATH": path, "SHIFT": f"{clock[0]}", "SPEED": f"{clock[1]}"}),
                 )
             )
-            for shift, speed in clocks
+            for clock in clocks
         ]
 
 
 class Asking(threading.Thread):
-    """A client that asks one copy again and again, as fast as it can, how many tokens a turn has: that is a turn."""
+    """A client that asks one copy again and again how many tokens a turn has: that is a turn.
+
+    It asks as fast as it can until it is refused, and then far more often than turns are admitted.
+    """
 
     def __init__(self, copy: Running) -> None:
         super().__init__(daemon=True)
@@ -74,8 +79,11 @@ class Asking(threading.Thread):
         with httpx.Client(base_url=self._url, headers={"authorization": "Bearer alice-key"}, timeout=30) as client:
             while not self.stop.is_set():
                 began = time.monotonic()
-                self.answers[client.post("/responses/input_tokens", json=ASK).status_code] += 1
+                status = client.post("/responses/input_tokens", json=ASK).status_code
+                self.answers[status] += 1
                 self.slowest = max(self.slowest, time.monotonic() - began)
+                if status != 200:
+                    self.stop.wait(0.01)
 
 
 @contextmanager

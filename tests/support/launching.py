@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tests.support.running import surroundings
+from tests.support.running import ended, surroundings
 from tests.support.surveyed_server import shown
 from tests.support.terminal import am_proxy
 
@@ -100,16 +100,8 @@ class Home:
 
     def launch(self, *words: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         """The command to its end."""
-        return subprocess.run(
-            am_proxy("launch", *words),
-            cwd=self.work,
-            env=self.environ | dict(environ or {}),
-            input="piped in",
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        given = self.environ | dict(environ or {})
+        return ended(am_proxy("launch", *words), folder=self.work, environ=given, given="piped in")
 
 
 def wait_for(file: Path) -> None:

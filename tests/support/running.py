@@ -3,11 +3,12 @@
 import os
 import re
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NamedTuple
+
+from tests.support.am_proxy_process import COMMAND, AmProxyProcess
 
 ROOT = Path(__file__).parents[2]
 
@@ -35,15 +36,22 @@ def surroundings(extra: Mapping[str, str] | None = None) -> dict[str, str]:
 
 def run(*arguments: str, folder: Path, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """One command, to its end."""
-    return subprocess.run(
-        [sys.executable, "-m", "app", *arguments],
-        cwd=folder,
-        env=surroundings(environ),
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return ended([*COMMAND, *arguments], folder=folder, environ=surroundings(environ))
+
+
+def ended(
+    command: Sequence[str], *, folder: Path, environ: Mapping[str, str], given: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Any command, to its end."""
+    pipe = subprocess.PIPE
+    stdin = None if given is None else pipe
+    with AmProxyProcess(command, cwd=folder, env=environ, stdin=stdin, stdout=pipe, stderr=pipe, text=True) as process:
+        try:
+            out, err = process.communicate(given, timeout=60)
+        except BaseException:
+            process.kill()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
 @contextmanager
@@ -51,7 +59,7 @@ def running(
     *flags: str, folder: Path, environ: Mapping[str, str] | None = None, log: int | IO[str] = subprocess.DEVNULL
 ) -> Iterator[Running]:
     """`am-proxy serve` on a free port, until the block ends."""
-    command = [sys.executable, "-m", "app", "serve", "--port", "0", *flags]
+    command = [*COMMAND, "serve", "--port", "0", *flags]
     with started(command, folder=folder, environ=surroundings(environ), log=log) as server:
         yield server
 
@@ -61,14 +69,7 @@ def started(
     command: Sequence[str], *, folder: Path, environ: Mapping[str, str], log: int | IO[str] = subprocess.DEVNULL
 ) -> Iterator[Running]:
     """A command that starts a server, until the block ends."""
-    with subprocess.Popen(
-        command,
-        cwd=folder,
-        env=environ,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        text=True,
-    ) as process:
+    with AmProxyProcess(command, cwd=folder, env=environ, stdout=subprocess.PIPE, stderr=log, text=True) as process:
         try:
             yield Running(*_read(process), process)
         finally:

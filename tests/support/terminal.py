@@ -6,7 +6,6 @@ import pty
 import select
 import struct
 import subprocess
-import sys
 import termios
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,19 +14,11 @@ from pathlib import Path
 
 import pyte
 
+from tests.support.am_proxy_process import COMMAND, AmProxyProcess
 from tests.support.running import surroundings
 
 _ROWS = 200
 """Lines that are kept: more than any one command prints."""
-_OWNER = """
-import fcntl, os, signal, sys, termios
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.setsid()
-fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-os.execvp(sys.argv[1], sys.argv[1:])
-"""
-"""Becomes the command, after it has made the terminal its own: only then Ctrl-C reaches it. Tests may run in the
-background of a shell, which lets them ignore Ctrl-C; a person's shell does not."""
 
 
 class Terminal:
@@ -110,8 +101,8 @@ def terminal(
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     env = surroundings({"TERM": "xterm-256color"} | dict(environ or {}))
     env.pop("COLUMNS", None)  # it would be believed more than the terminal
-    with subprocess.Popen(
-        [sys.executable, "-IS", "-c", _OWNER, *command], cwd=folder, env=env, stdin=slave, stdout=slave, stderr=slave
+    with AmProxyProcess(
+        command, owns_terminal=True, cwd=folder, env=env, stdin=slave, stdout=slave, stderr=slave
     ) as process:
         os.close(slave)
         try:
@@ -124,4 +115,4 @@ def terminal(
 
 def am_proxy(*arguments: str) -> list[str]:
     """The command line of `am-proxy` with these arguments."""
-    return [sys.executable, "-m", "app", *arguments]
+    return [*COMMAND, *arguments]

@@ -67,6 +67,17 @@ def wait_for_second(upstream: ChatUpstream) -> None:
         time.sleep(0.01)
 
 
+async def ended(client: Client, events: list[Json], verb: str) -> Json:
+    """The response of these events, which the client ends."""
+    frame: Json = {"type": f"response.{verb}", "response_id": events[0]["response"]["id"]}
+    frame |= {"mode": "discard_partial_items"} if verb == "interrupt" else {}
+    await client.connection.send(json.dumps(frame))
+    events += await client.answer()
+    grammar.check(events)
+    response: Json = events[-1]["response"]
+    return response
+
+
 @pytest.mark.parametrize("verb", ["interrupt", "cancel"])
 async def test_a_client_that_ends_the_response_while_it_is_searched_ends_the_search(verb: str) -> None:
     said = [opens(), says("Let me see."), *CATS[1:]]
@@ -74,12 +85,7 @@ async def test_a_client_that_ends_the_response_while_it_is_searched_ends_the_sea
         async with opened(url) as client:
             events = await until(client, "response.output_text.delta")
             await asyncio.to_thread(wait_for, site)
-            frame: Json = {"type": f"response.{verb}", "response_id": events[0]["response"]["id"]}
-            frame |= {"mode": "discard_partial_items"} if verb == "interrupt" else {}
-            await client.connection.send(json.dumps(frame))
-            events += await client.answer()
-            grammar.check(events)
-            response = events[-1]["response"]
+            response = await ended(client, events, verb)
             assert response["incomplete_details"] == {"reason": "interrupted"}
             assert len(upstream.asks) == 1
             again = await client.ask(model="m", input="And?", previous_response_id=response["id"])
@@ -96,12 +102,7 @@ async def test_a_search_that_is_done_is_kept_where_the_client_ends_the_response_
         async with opened(url) as client:
             events = await until(client, "response.in_progress")
             await asyncio.to_thread(wait_for_second, upstream)
-            frame: Json = {"type": f"response.{verb}", "response_id": events[0]["response"]["id"]}
-            frame |= {"mode": "discard_partial_items"} if verb == "interrupt" else {}
-            await client.connection.send(json.dumps(frame))
-            events += await client.answer()
-            grammar.check(events)
-            response = events[-1]["response"]
+            response = await ended(client, events, verb)
             again = await client.ask(model="m", input="And?", tools=TOOLS, previous_response_id=response["id"])
     assert [(item["type"], item["status"]) for item in response["output"]] == [("web_search_call", "completed")]
     assert response["tool_usage"]["web_search"] == {"num_requests": 1}
