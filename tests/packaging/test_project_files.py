@@ -76,7 +76,9 @@ def test_nothing_is_published_unless_the_owner_says_so(name: str) -> None:
 def test_ci_runs_the_whole_check_on_every_supported_python() -> None:
     job = workflow(FORGE / "workflows" / "ci.yml")["jobs"]["check"]
     assert job["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13", "3.14"]
-    assert ".ci/run" in [step.get("run") for step in job["steps"]]
+    commands = [step.get("run", "") for step in job["steps"]]
+    assert ".ci/run" in commands
+    assert "command -v chromium" in "\n".join(commands), "without a browser the tests of the page would be skipped"
 
 
 def test_every_make_command_of_the_workflows_and_documents_exists() -> None:

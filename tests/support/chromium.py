@@ -1,8 +1,9 @@
-"""The browser that the page is tried in: Debian's own, where there is one."""
+"""The browser that the page is tried in: the machine's own, if there is one."""
 
 import shutil
 
-CHROMIUM = shutil.which("chromium")
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+CHROMIUM = next((found for name in NAMES if (found := shutil.which(name))), None)
 QUIET = [
     "--no-sandbox",
     "--disable-gpu",
@@ -11,5 +12,8 @@ QUIET = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # tests open one page after the other on many ports: no process for each of them
+    "--disable-site-isolation-trials",
+    "--renderer-process-limit=1",
 ]
 """Flags: nothing but the page."""
