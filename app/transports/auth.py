@@ -58,7 +58,7 @@ class Auth:
         if len(values) > 1:
             raise refuse("invalid_api_key", "There is more than one Authorization header.")
         scheme, _, token = (values[0] if values else "").partition(" ")
-        token = token.strip() if scheme.lower() == "bearer" else ""
+        token = token.strip(" \t") if scheme.lower() == "bearer" else ""
         own = _sendable(token) if self._passthrough else None
         if not self._keys:
             if own is not None:

@@ -1,7 +1,5 @@
 """The load balancers of `deploy/`, run as they are written, but for their ports."""
 
-import re
-import shutil
 import socket
 import subprocess
 import time
@@ -9,23 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from tests.support.running import ROOT
-
-NGINX = """
-pid {folder}/nginx.pid;
-error_log {folder}/error.log warn;
-events {{ worker_connections 1024; }}
-http {{
-    access_log off;
-    client_body_temp_path {folder}/body;
-    proxy_temp_path {folder}/proxy;
-    fastcgi_temp_path {folder}/fastcgi;
-    uwsgi_temp_path {folder}/uwsgi;
-    scgi_temp_path {folder}/scgi;
-    {ours}
-}}
-"""
-"""What a distribution's nginx has around a file in conf.d."""
+from bench.balancers import command
 
 
 def free_port() -> int:
@@ -36,21 +18,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def balancing(name: str, replicas: Sequence[int], folder: Path) -> Iterator[str]:
+def balancing(
+    name: str, replicas: Sequence[int], folder: Path, changes: Sequence[tuple[str, str]] = ()
+) -> Iterator[str]:
     """The address of `nginx` or `haproxy` before the replicas at these ports, until the block ends."""
     port = free_port()
-    ports = dict(zip(("8080", "8081", "8082", "8083"), map(str, (port, *replicas)), strict=True))
-    source = {"nginx": "deploy/nginx/am-proxy.conf", "haproxy": "deploy/haproxy/haproxy.cfg"}[name]
-    written = re.sub(r"(?<=127\.0\.0\.1:)\d+", lambda found: ports[found[0]], (ROOT / source).read_text())
-    command = [shutil.which(name) or name]
-    config = folder / "balancer.conf"
-    if name == "nginx":
-        config.write_text(NGINX.format(folder=folder, ours=written))
-        command += ["-c", str(config), "-p", str(folder), "-g", "daemon off;"]
-    else:
-        config.write_text(written)
-        command += ["-db", "-f", str(config)]
-    with (folder / "balancer.log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+    starting = command(name, port, replicas, folder, changes)
+    with (folder / "balancer.log").open("w") as log, subprocess.Popen(starting, stdout=log, stderr=log) as process:
         try:
             _wait_for(port, process, folder)
             yield f"http://127.0.0.1:{port}"

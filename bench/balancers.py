@@ -1,0 +1,66 @@
+"""The load balancers of `deploy/`, run as they are written but for their ports."""
+
+import getpass
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from bench.peers import ROOT
+
+SOURCES: Final = {"nginx": "deploy/nginx/am-proxy.conf", "haproxy": "deploy/haproxy/haproxy.cfg"}
+NGINX: Final = """
+user {user};
+pid {folder}/nginx.pid;
+error_log {folder}/error.log warn;
+events {{ worker_connections 4096; }}
+http {{
+    access_log off;
+    client_body_temp_path {folder}/body;
+    proxy_temp_path {folder}/proxy;
+    fastcgi_temp_path {folder}/fastcgi;
+    uwsgi_temp_path {folder}/uwsgi;
+    scgi_temp_path {folder}/scgi;
+    {ours}
+}}
+"""
+"""What a distribution's nginx has around a file in conf.d. Its user must be able to write into the folder."""
+NO_LIMITS: Final = {
+    "nginx": (
+        ("rate=600r/m", "rate=100000r/s"),
+        ("burst=100 ", "burst=100000 "),
+        ("am_proxy_turns 100;", "am_proxy_turns 65535;"),
+    ),
+    "haproxy": (
+        ("sc0_gpc0_rate ge 600", "sc0_gpc0_rate ge 100000000"),
+        ("sc0_conn_cur gt 100", "sc0_conn_cur gt 100000000"),
+    ),
+}
+"""Changes that let one client send as much as it likes."""
+
+
+def is_installed(name: str) -> bool:
+    """Whether this program is there."""
+    return shutil.which(name) is not None
+
+
+def command(
+    name: str, port: int, replicas: Sequence[int], folder: Path, changes: Sequence[tuple[str, str]] = ()
+) -> list[str]:
+    """How to start `nginx` or `haproxy` before the replicas at these ports.
+
+    The changes are made in its configuration: each text must be there.
+    """
+    ports = dict(zip(("8080", "8081", "8082", "8083"), map(str, (port, *replicas)), strict=True))
+    written = re.sub(r"(?<=127\.0\.0\.1:)\d+", lambda found: ports[found[0]], (ROOT / SOURCES[name]).read_text())
+    for there, instead in changes:
+        assert there in written, there
+        written = written.replace(there, instead)
+    config = folder / f"{name}.conf"
+    program = shutil.which(name) or name
+    if name == "nginx":
+        config.write_text(NGINX.format(folder=folder, ours=written, user=getpass.getuser()))
+        return [program, "-c", str(config), "-p", str(folder), "-g", "daemon off;"]
+    config.write_text(written)
+    return [program, "-db", "-f", str(config)]
