@@ -21,7 +21,7 @@ class Outages:
         if self._since is None:
             self._since = time.monotonic()
             self.number += 1
-            self._log("unreachable", f"{reason}. Each process applies its own limits until that changes")
+            self._log("unreachable", f"{reason}. Each process applies its own limits until that changes", cause=reason)
 
     def end(self) -> None:
         """The store can be used."""
@@ -29,6 +29,6 @@ class Outages:
             seconds, self._since = time.monotonic() - self._since, None
             self._log("reachable", f"can be used again, after {seconds:.1f} s")
 
-    def _log(self, state: str, words: str) -> None:
-        fields = {"store": self._store, "state": state}
+    def _log(self, state: str, words: str, **more: str) -> None:
+        fields = {"store": self._store, "state": state, **more}
         log.warning("limit store", extra={"fields": fields, "words": f"the store of limits at {self._store} {words}"})

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from ssl import SSLCertVerificationError
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -92,6 +93,13 @@ def reason_of(error: Exception) -> str:
         case exceptions.ResponseError():
             return f"answers with an error ({code[:32]})"
         case exceptions.ConnectionError() | OSError():
-            return "cannot be reached"
+            return "has a certificate that is not trusted" if _is_untrusted(error) else "cannot be reached"
         case _:
             return "gives answers that make no sense"
+
+
+def _is_untrusted(error: BaseException | None) -> bool:
+    """Whether TLS failed because of the store's certificate: it is unknown, or for another name."""
+    while error is not None and not isinstance(error, SSLCertVerificationError):
+        error = error.__cause__ or error.__context__
+    return error is not None

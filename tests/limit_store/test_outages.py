@@ -107,6 +107,7 @@ async def test_the_log_says_why_a_store_cannot_be_used(
         async with copies(redis.url, password=password) as (store,):
             assert [await verdict(ask(store, concurrency=1)) for _ in range(3)] == ["alone"] * 3
             await asyncio.sleep(0.7)  # it tries again, and says nothing new
+    assert [record.__dict__["fields"]["cause"] for record in caplog.records if record.msg == "limit store"] == [reason]
     assert said(caplog) == [f"{reason}. Each process applies its own limits until that changes"]
 
 
