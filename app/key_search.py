@@ -84,6 +84,14 @@ def redacted_member(name: str, value: Any) -> Any | None:
     return value if shown == named else shown.removeprefix("secret=")
 
 
+def without_header_values(value: dict[str, Any]) -> dict[str, Any]:
+    """The same object; if it is an MCP server, without the values of its headers, which are secrets under any name."""
+    headers = value.get("headers")
+    if value.get("type") != "mcp" or not isinstance(headers, dict):
+        return value
+    return value | {"headers": dict.fromkeys(headers, "***")}
+
+
 def _has_digit(secret: str) -> bool:
     return _DIGIT.search(secret) is not None
 

@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 
 from ..json_text import json_bytes, json_value
-from ..key_search import may_hold_secrets, redacted_line, redacted_member
+from ..key_search import may_hold_secrets, redacted_line, redacted_member, without_header_values
 from ..protocol.request.create_response import CreateResponse
 
 LONGEST: Final = 1024 * 1024
@@ -19,7 +19,7 @@ _IMAGE: Final = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+
 
 _LEFT_OUT: Final = re.compile(
     r'"(?:encrypted_content|(?:thought_)?signature)"\s*:\s*"(?!")'
-    r'|"(?:file_data|data|result|b64_json)"\s*:\s*"[^"]{256}|"data:'
+    r'|"(?:file_data|data|result|b64_json)"\s*:\s*"[^"]{256}|"data:|"type"\s*:\s*"mcp"'
 )
 """JSON that has none of these has nothing but secrets that is left out."""
 
@@ -29,7 +29,8 @@ def redacted(value: Any, *, images: bool = False) -> Any:
     match value:
         case dict():
             is_made = images and value.get("type") == "image_generation_call"
-            return {_name(key): _entry(key, entry, images=images, is_made=is_made) for key, entry in value.items()}
+            entries = without_header_values(value).items()
+            return {_name(key): _entry(key, entry, images=images, is_made=is_made) for key, entry in entries}
         case list():
             return [redacted(entry, images=images) for entry in value]
         case str() if images and len(value) <= LARGEST_IMAGE and _IMAGE.fullmatch(value):

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from ..key_search import redacted_line, redacted_member, secret_places
+from ..key_search import redacted_line, redacted_member, secret_places, without_header_values
 from .readable_seals import MEMBER, OWN, content_of, readable
 
 _LONG: Final = 256
@@ -33,7 +33,7 @@ def blotted(value: Any) -> Any:
     """The same JSON without keys, images, files, and what AM Proxy encrypted."""
     match value:
         case dict():
-            return {_name(key): _member(key, member) for key, member in value.items()}
+            return {_name(key): _member(key, member) for key, member in without_header_values(value).items()}
         case list():
             return [blotted(member) for member in value]
         case str():

@@ -19,6 +19,18 @@ CASES: dict[str, tuple[Any, Any]] = {
         {"password": "let-me-in", "metadata": {"API-Key": 1234567}, "secret": "short", "authorization": None},
         {"password": "***", "metadata": {"API-Key": "***"}, "secret": "short", "authorization": None},
     ),
+    "the secret headers of an MCP server": (
+        [
+            {
+                "type": "mcp",
+                "server_label": "s",
+                "headers": {"X-Custom": "hush", "sk-abc1234": 1},
+                "require_approval": {},
+            }
+        ],
+        [{"type": "mcp", "server_label": "s", "headers": {"X-Custom": "***", "sk-***": "***"}, "require_approval": {}}],
+    ),
+    "headers in words": ({"type": "other", "headers": {"a": "b"}}, {"type": "other", "headers": {"a": "b"}}),
     "the schema of a secret": ({"password": {"type": "string"}}, {"password": {"type": "string"}}),
     "a result in words": ({"result": "It is sunny. " * 40}, {"result": "It is sunny. " * 40}),
 }
@@ -53,6 +65,11 @@ def test_images_that_a_browser_can_show_are_kept_for_the_inspector_only(name: st
     given, shown_value = IMAGES[name]
     assert json.loads(redacted_json(json.dumps(given).encode())) == shown_value
     assert redacted(given) != given
+
+
+def test_the_headers_of_an_mcp_server_are_found_in_raw_json() -> None:
+    given, shown_value = CASES["the secret headers of an MCP server"]
+    assert json.loads(redacted_json(json.dumps(given).encode(), "tools")) == shown_value
 
 
 def test_a_secret_is_found_wherever_the_line_is_cut_for_the_search() -> None:
