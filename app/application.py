@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from fastapi import FastAPI
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .shared_state import SharedState
 
@@ -17,7 +17,10 @@ log = logging.getLogger("am_proxy")
 class Application:
     """The server under one configuration."""
 
-    app: FastAPI
+    app: ASGIApp
+    """What serves requests."""
+    fastapi: FastAPI
+    """The part of it that serves all but the endpoints of turns."""
     shared: SharedState
     follow: Callable[[], None]
     """Applies this configuration to the shared state. It cannot fail."""

@@ -54,7 +54,7 @@ def is_json_object(text: str) -> bool:
 
 def holds_more_values(body: bytes, most: int) -> bool:
     """Whether this JSON holds more than `most` values. If it is invalid, those before the error count."""
-    if _opened(body) <= most:  # this also counts signs in strings
+    if len(body) <= most or _opened(body) <= most:  # each value takes a byte; the signs are also counted in strings
         return False
     return count_values(body, most=most) > most
 
@@ -70,7 +70,9 @@ def count_values(body: bytes, *, most: int | None = None, chunk: int = CHUNK) ->
         if _ends_in_an_escape(piece):
             piece = body[start : start + chunk + 1]
         start += len(piece)
-        between_quotes = piece.replace(rb"\\", b"").replace(rb"\"", b"").split(b'"')
+        if b"\\" in piece:  # found at once, while a search for two characters takes long
+            piece = piece.replace(rb"\\", b"").replace(rb"\"", b"")
+        between_quotes = piece.split(b'"')
         count += _opened(b"".join(between_quotes[1 if in_string else 0 :: 2]))
         in_string ^= len(between_quotes) % 2 == 0
     return count

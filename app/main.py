@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal, Protocol, cast
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
 
 from .application import Application
 from .grammars.grammar_checker import GrammarChecker, can_check
@@ -168,12 +169,17 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     app.router.add_websocket_route("/{rest:path}", on_unknown_websocket)
     app.add_exception_handler(ProblemError, on_problem)
     app.add_exception_handler(HTTPException, on_framework_error)
-    direct = {("POST", path): endpoint for path, endpoint in http.turns.items()}
-    app.add_middleware(DirectEndpoints, endpoints=direct | {(None, path): websockets for path in PATHS})
     app.add_middleware(HostGuard, hosts=settings.server.hosts, origins=settings.server.cors_origins)
     app.add_middleware(RequestId, new_id=new_id)
+
+    def guarded(endpoint: ASGIApp) -> ASGIApp:
+        guard = HostGuard(endpoint, hosts=settings.server.hosts, origins=settings.server.cors_origins)
+        return RequestId(guard, new_id)
+
+    direct: dict[tuple[str | None, str], ASGIApp] = {("POST", path): guarded(each) for path, each in http.turns.items()}
     application = Application(
-        app=app,
+        app=DirectEndpoints(app, direct | {(None, path): guarded(websockets) for path in PATHS}),
+        fastapi=app,
         shared=shared,
         follow=lambda: shared.follow(settings, catalogue.breakers),
         leave=partial(_leave, websockets, recorder),

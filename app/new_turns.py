@@ -30,7 +30,7 @@ from .protocol.response import Identity
 from .protocol.seals import Sealer
 from .protocol.warnings import ClientWarning, no_effect
 from .providers.capabilities import ANYTHING, Capabilities
-from .upstreams.port import Knowing, UpstreamRefused
+from .upstreams.port import UpstreamRefused, knows
 
 TranslatedTurn: TypeAlias = ChatTurn | MessagesTurn
 AnyTurn: TypeAlias = TranslatedTurn | RelayTurn | RelayedObject | SummaryTurn
@@ -158,12 +158,14 @@ async def _tokens(route: Route, turn: TranslatedTurn, threshold: int) -> int:
 
 async def _known(route: Route, model: str) -> Capabilities:
     upstream = route.entry.upstream
-    return await upstream.capabilities(model) if isinstance(upstream, Knowing) else ANYTHING
+    return await upstream.capabilities(model) if knows(upstream) else ANYTHING
 
 
 async def _left_out(route: Route, turn: TranslatedTurn | SummaryTurn) -> list[ClientWarning]:
     """A warning about each setting that the upstream will leave out of this ask."""
     upstream = route.entry.upstream
-    dropped = await upstream.dropped(turn.ask) if isinstance(upstream, Knowing) else []
+    if not knows(upstream):
+        return []
+    dropped = await upstream.dropped(turn.ask)
     names = dict.fromkeys(IN_THE_REQUEST.get(name, name) for name in dropped if name not in SILENT_HINTS)
     return [no_effect(name) for name in names]

@@ -2,11 +2,14 @@
 
 from typing import Any, Final
 
+from ..json_text import json_bytes, json_value
+
 Schema = dict[str, Any]
 
 VALUE: Final = "value"
 """The one property of the object that is made around parameters that are no object."""
 
+_UNCLEAN: Final = b'"encrypted":true'
 _NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 """Keys that hold schemas by name: any name, `encrypted` included."""
 _DATA: Final = frozenset({"const", "default", "enum", "example", "examples"})
@@ -19,7 +22,7 @@ def for_chat(parameters: Schema | None) -> Schema | None:
     """These parameters, with their `$ref`s: no reference is resolved or fetched."""
     if parameters is None:
         return None
-    schema = _cleaned(parameters)
+    schema = _own(parameters)
     if wraps(parameters):
         root: Schema = {key: schema.pop(key) for key in _ROOT if key in schema}
         wrapped: Schema = {"type": "object", "properties": {VALUE: schema}, "required": [VALUE]}
@@ -40,13 +43,20 @@ def encrypts(parameters: Schema | None) -> bool:
     return any(isinstance(value, dict) and value.get("encrypted") is True for value in values)
 
 
+def _own(parameters: Schema) -> Schema:
+    """A copy that may be changed, cleaned. Nearly all schemas are clean, and written and read again in no time."""
+    written = json_bytes(parameters)
+    return _cleaned(parameters) if _UNCLEAN in written else json_value(written)
+
+
 def _cleaned(schema: Schema) -> Schema:
     """The schema without `"encrypted": true`, which OpenAI's servers understand and strict ones refuse."""
     cleaned: Schema = {}
     for key, value in schema.items():
-        if key == "encrypted" and value is True:
-            continue
-        if key in _NAMED and isinstance(value, dict):
+        if not isinstance(value, dict | list):  # as most are, so there is no call for them
+            if key != "encrypted" or value is not True:
+                cleaned[key] = value
+        elif key in _NAMED and isinstance(value, dict):
             cleaned[key] = {name: _within(inner) for name, inner in value.items()}
         else:
             cleaned[key] = value if key in _DATA else _within(value)
@@ -54,10 +64,6 @@ def _cleaned(schema: Schema) -> Schema:
 
 
 def _within(value: Any) -> Any:
-    match value:
-        case dict():
-            return _cleaned(value)
-        case list():
-            return [_within(entry) for entry in value]
-        case _:
-            return value
+    if isinstance(value, dict):
+        return _cleaned(value)
+    return [_within(entry) for entry in value] if isinstance(value, list) else value

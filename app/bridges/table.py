@@ -179,7 +179,7 @@ class BridgeTable:
         if bridge is None:
             return None
         output = bridge.read_output(item, self._names)
-        return output._replace(failed=True) if getattr(item, "status", None) in FAILED else output
+        return output._replace(failed=True) if item.member("status") in FAILED else output
 
     def _bridged(self, name: str) -> BridgedTool:
         """The tool of the function with this name. An undeclared function is passed through unchanged."""
@@ -191,10 +191,12 @@ class BridgeTable:
 
         A client may also have had its tools in the default namespace before, or only now.
         """
+        if tool in self._tools:
+            return tool
         alone = tool._replace(namespace=None)
         equal = {tool.name: alone, DEFAULT_NAMESPACE: alone, None: tool._replace(namespace=DEFAULT_NAMESPACE)}
         other = equal.get(tool.namespace, tool)
-        return other if tool not in self._tools and other in self._tools else tool
+        return other if other in self._tools else tool
 
     def _past_tool(self, tool: ToolName, bridge: Bridge) -> BridgedTool:
         """A tool that was called in the past, declared or not. The model may call it again."""

@@ -73,6 +73,8 @@ def first_turn(request: CreateResponse, make: Make[TurnT], context: SummaryConte
     if triggered(request):
         return summary_alone(request, make, context)
     turn = make(request, context.sealer)
+    if request.summary_threshold is None:
+        return turn
     return summarized_first(request, turn, make, context, tokens=turn.length)
 
 

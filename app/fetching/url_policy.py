@@ -137,7 +137,7 @@ def _is_public_v4(address: IPv4Address) -> bool:
 
 def has_remote_urls(request: CreateResponse) -> bool:
     """Whether the request holds an image or file as a URL that is not a data URI."""
-    contents = [getattr(item, key, None) for item in request.items for key in CONTENT]
+    contents = [item.member(key) for item in request.items for key in CONTENT]
     parts = [part for content in contents if isinstance(content, list) for part in content]
-    urls = (getattr(part, "image_url", None) or getattr(part, "file_url", None) for part in parts)
+    urls = (part.member("image_url") or part.member("file_url") for part in parts)
     return any(url and not is_data_uri(url) for url in urls)

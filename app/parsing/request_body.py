@@ -96,7 +96,7 @@ def _names(tools: Iterable[Tool]) -> set[tuple[str, str, str]]:
         (
             space,
             tool.type,
-            str(getattr(tool, "name", "")),
+            str(tool.member("name") or ""),
         )  # a type without names may have any value there
         for outer in tools
         for space, tool in (

@@ -15,21 +15,24 @@ _MARK: Final = 9
 def id_for(call_id: str, kind: CallIds, attempt: int) -> str:
     """The id upstream of the call with this id, the same in every turn; another one with each further attempt."""
     wanted = call_id if attempt == 1 else f"{call_id}_{attempt}"
-    mark = sha256(wanted.encode()).hexdigest()[:_MARK]
     match kind:
         case "keep":
             return wanted
         case "plain64":
-            return _plain(wanted, 64, mark)
+            return _plain(wanted, 64)
         case "plain40":
-            return _plain(wanted, 40, mark)
+            return _plain(wanted, 40)
         case "alphanumeric9":
-            return wanted if _NINE.fullmatch(wanted) else mark
+            return wanted if _NINE.fullmatch(wanted) else _mark(wanted)
         case _:
             assert_never(kind)
 
 
-def _plain(wanted: str, longest: int, mark: str) -> str:
+def _mark(wanted: str) -> str:
+    return sha256(wanted.encode()).hexdigest()[:_MARK]
+
+
+def _plain(wanted: str, longest: int) -> str:
     if len(wanted) <= longest and _PLAIN.fullmatch(wanted):
         return wanted
-    return f"{_UNPLAIN.sub('_', wanted)[: longest - _MARK - 1]}_{mark}"
+    return f"{_UNPLAIN.sub('_', wanted)[: longest - _MARK - 1]}_{_mark(wanted)}"

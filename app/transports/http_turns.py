@@ -47,7 +47,10 @@ SUMMARY_CUT: Final = ClientWarning("max_output_tokens", "summary", "The summary 
 
 
 class DirectEndpoints:
-    """Middleware that passes the requests of some endpoints straight to them, and all others to the application."""
+    """Passes the requests of some endpoints straight to them, and all others to the application.
+
+    The framework's routing and middleware would take a tenth of the time of a small request.
+    """
 
     def __init__(self, app: ASGIApp, endpoints: Mapping[tuple[str | None, str], ASGIApp]) -> None:
         self._app = app

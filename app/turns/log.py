@@ -41,11 +41,12 @@ class Client(NamedTuple):
 def told_by(headers: Headers) -> dict[str, Any]:
     """What the headers say about a turn: its place in its client's trace, and its client."""
     told: dict[str, Any] = {}
-    traceparent = headers.get("traceparent", "")
+    given = dict(reversed(headers.items()))  # of several, the first counts; each search in the headers is slow
+    traceparent = given.get("traceparent", "")
     if _TRACEPARENT.fullmatch(traceparent):
         told["traceparent"] = traceparent
-    name = headers.get("originator", "")[:LONGEST_NAME]
-    conversation = next((value for header in CONVERSATION if (value := headers.get(header, ""))), "")
+    name = given.get("originator", "")[:LONGEST_NAME]
+    conversation = next((value for header in CONVERSATION if (value := given.get(header, ""))), "")
     if name or conversation:
         told["client"] = Client(name, conversation[:LONGEST_NAME])
     return told

@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from functools import cache
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 from ..protocol.events import Event
 from ..protocol.problems import Problem
@@ -52,6 +53,15 @@ class RequestObserver(Protocol):
         ...
 
 
+def _sees_requests(observer: TurnObserver) -> TypeGuard[RequestObserver]:
+    return _has_requested(type(observer))
+
+
+@cache
+def _has_requested(kind: type) -> bool:
+    return issubclass(kind, RequestObserver)  # slow, as it compares the names of methods
+
+
 class Observer(Protocol):
     """Observes every turn."""
 
@@ -87,7 +97,7 @@ class Observers:
         """Calls the observers of requests."""
 
         def call(observer: TurnObserver) -> None:
-            if isinstance(observer, RequestObserver):
+            if _sees_requests(observer):
                 observer.requested(request, for_codex=for_codex, sees_causes=sees_causes)
 
         self.each(call)

@@ -2,7 +2,8 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextvars import ContextVar
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
+from functools import cache
+from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
 from ..protocol.problems import Problem
 from ..providers.capabilities import Capabilities
@@ -144,6 +145,16 @@ class Knowing(Protocol):
     async def dropped(self, ask: dict[str, Any]) -> list[str]:
         """The settings of this ask that are not sent to the server."""
         ...
+
+
+def knows(upstream: AnyUpstream) -> TypeGuard[Knowing]:
+    """Whether this upstream is a `Knowing` one."""
+    return _is_knowing(type(upstream))
+
+
+@cache
+def _is_knowing(kind: type) -> bool:
+    return issubclass(kind, Knowing)  # slow, as it compares the names of methods
 
 
 class Counted(NamedTuple):

@@ -11,6 +11,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from app.application import CurrentApplication
 from app.main import build_app
 from app.protocol.problems import ERROR_SHAPES
 from app.protocol.request.create_response import KNOWN
@@ -25,7 +26,7 @@ PAGE: Final = ROOT / "docs" / "http.md"
 
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
-    return build_app(load({}, {}, tmp_path_factory.mktemp("folder"))).app
+    return build_app(load({}, {}, tmp_path_factory.mktemp("folder"))).fastapi
 
 
 def test_the_page_is_current(app: FastAPI, pytestconfig: pytest.Config) -> None:
@@ -42,7 +43,7 @@ def test_every_endpoint_is_explained(app: FastAPI) -> None:
 def test_the_endpoints_that_need_a_key_are_marked(tmp_path: Path) -> None:
     """The websocket is left out: without an offer it is a 426 for everyone."""
     keyed = build_app(load({}, {"AM_KEY": "secret", "AM_WATCH": "1"}, tmp_path))
-    client = TestClient(keyed.app, base_url="http://127.0.0.1")
+    client = TestClient(CurrentApplication(keyed), base_url="http://127.0.0.1")
     for endpoint in set(WORDS["endpoints"]) - {"GET /v1/responses"}:
         methods, path = endpoint.rsplit(" ", 1)
         answer = client.request(methods.split(", ")[0], re.sub(r"{\w+}", "x", path))

@@ -55,6 +55,7 @@ def serving(settings: Settings | None = None) -> Iterator[str]:
     config = uvicorn.Config(
         application.app,
         http=build_http_guard(settings.server, application.shared.connections),
+        interface="asgi3",
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=2,

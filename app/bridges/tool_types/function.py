@@ -11,7 +11,7 @@ from ...protocol.request.input_parts import ParsedContent
 from ...protocol.request.tool_items import NamedCallItem, ToolItem
 from ...protocol.request.tools import NamedTool
 from ..base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
-from ..ciphertext import without_ciphertext
+from ..ciphertext import holds_ciphertext, without_ciphertext
 from ..naming import Names, ToolName
 from ..registry import BRIDGES
 from ..schema import VALUE, encrypts, for_chat, wraps
@@ -66,7 +66,9 @@ class FunctionBridge(Bridge):
         for, for example.
         """
         arguments, offered = item.arguments, bridged.definition
-        if offered is None or (isinstance(offered, FunctionTool) and encrypts(offered.parameters)):
+        if holds_ciphertext(arguments) and (
+            offered is None or (isinstance(offered, FunctionTool) and encrypts(offered.parameters))
+        ):
             arguments = without_ciphertext(arguments)
         if arguments != item.arguments:
             return PastCall(item.call_id, bridged.spec.name, arguments, encrypted=True)

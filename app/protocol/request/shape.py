@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -11,6 +12,11 @@ class Shape(BaseModel):
     """An object that a client posts. Values are not converted; unknown keys are kept, not refused."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="allow")
+
+    def member(self, name: str) -> Any:
+        """The member of this name, known or not; None if there is none. `getattr` is slow where there is none."""
+        held = vars(self)
+        return held[name] if name in held else (self.model_extra or {}).get(name)
 
 
 class Holds(Enum):
