@@ -1,7 +1,7 @@
 """The insides of libraries that this server builds on are as it knows them. A version that fails here needs a look.
 
 Where each is used: app/upstreams/connections.py (aiohttp), app/upstreams/litellm_transport.py (httpx),
-app/transports/http_guard.py, app/transports/websocket_guard.py and app/cli/serve.py (uvicorn, websockets).
+app/transports/http_guard.py, app/transports/websocket_guard.py and app/cli/reloading_server.py (uvicorn, websockets).
 """
 
 import asyncio

@@ -52,7 +52,8 @@ def own_server(settings: Settings) -> Iterator[ReachedServer]:
     If the settings want keys, it has one more for this run. Raises `MissingError` if it cannot start.
     """
     from ..main import CannotStartError, build_app  # noqa: PLC0415 — it takes half a second
-    from .serve import ReloadingServer, listen, listen_advice  # noqa: PLC0415 — as above
+    from .listening import listen, listen_advice  # noqa: PLC0415 — as above
+    from .reloading_server import ReloadingServer  # noqa: PLC0415 — as above
 
     settings, environ = _with_key(settings)
     host, port = settings.server.host, settings.server.port

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.serve import listen
+from app.cli.listening import listen
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.script import opens, says, stops
 from tests.support.servers import Ask, ChatUpstream, Script

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from app.application import CurrentApplication
-from app.cli import serve
+from app.cli import reloading_server
+from app.cli.listening import listen
 from app.cli.reload import NEEDS_RESTART, _waiting
 from app.main import build_app, build_http_guard
 from app.settings import Settings
@@ -53,10 +54,10 @@ async def test_a_reload_that_ends_badly_does_not_stop_the_next_one(
             raise outcome
         return outcome
 
-    monkeypatch.setattr(serve, "reload", reload)
+    monkeypatch.setattr(reloading_server, "reload", reload)
     monkeypatch.setattr(gc, "unfreeze", lambda: None)  # here it would be all that the tests have loaded
-    with serve.listen("127.0.0.1", 0) as listener:
-        server = serve.ReloadingServer(build_app(Settings()), settings[0], listener, Settings)
+    with listen("127.0.0.1", 0) as listener:
+        server = reloading_server.ReloadingServer(build_app(Settings()), settings[0], listener, Settings)
         reloads: list[asyncio.Future[None]] = []
         for _ in outcomes.copy():
             server._reload()
@@ -87,7 +88,8 @@ STARTED_WITH: dict[str, Any] = {
 
 def test_each_setting_that_the_server_was_started_with_is_reported_and_no_other() -> None:
     """Those are what uvicorn and the listening socket were given; whoever gives them more adds to the list."""
-    text = "".join((ROOT / "app" / file).read_text() for file in ("cli/serve.py", "transports/websocket_guard.py"))
+    files = ("cli/reloading_server.py", "cli/serve.py", "transports/websocket_guard.py")
+    text = "".join((ROOT / "app" / file).read_text() for file in files)
     text += inspect.getsource(build_http_guard)
     fields = server_settings.Server.model_fields
     given = set(re.findall(r"\bserver\.(\w+)", text)) & set(fields)

@@ -19,7 +19,9 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from app.cli.serve import ReloadingServer, listen, serve
+from app.cli.listening import listen
+from app.cli.reloading_server import ReloadingServer
+from app.cli.serve import serve
 from app.main import build_app
 from app.settings import Server, Settings
 from app.version import VERSION

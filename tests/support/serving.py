@@ -11,7 +11,7 @@ from typing import Any
 import uvicorn
 import uvicorn.server
 
-from app.cli.serve import listen
+from app.cli.listening import listen
 from app.main import build_app, build_http_guard
 from app.observers.recorder import Recorder
 from app.settings import Settings
