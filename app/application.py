@@ -5,9 +5,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from fastapi import FastAPI
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from .lean_fastapi import FastAPI
 from .shared_state import SharedState
 
 log = logging.getLogger("am_proxy")

@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, Protocol, cast
 
-from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from .application import Application
 from .grammars.grammar_checker import GrammarChecker, can_check
 from .inspector.routes import Inspector
-from .new_upstreams import NewUpstreams, new_upstreams
+from .lean_fastapi import FastAPI
+from .new_upstreams import NewUpstreams, close_litellm, new_upstreams, warming_litellm
 from .observers.body_log import BodyLog
 from .observers.folder_recorder import FolderRecorder
 from .observers.recorded_settings import settings_for
@@ -39,7 +39,6 @@ from .transports.open_connections import OpenConnections
 from .transports.receiving import Bodies
 from .transports.websocket import PATHS, WebSockets
 from .turns.service import TurnService
-from .upstreams.litellm_chat import close_connections, warm
 from .version import VERSION
 from .wiring import build_catalogue, fetcher_of, lists_of, search_client_of
 
@@ -147,7 +146,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         yield
         if warming is not None:
             await warming
-        await close_connections()
+        await close_litellm()
         await to_close.aclose()
 
     # a redirect to the path with one more slash would go to the host in the Host header
@@ -200,9 +199,7 @@ async def _begin(settings: Settings, store: "LimitStore | None") -> "asyncio.Tas
     """Connects to the store of limits, and loads litellm in the background, where they are used."""
     if store is not None:
         await store.start()
-    if not any(upstream.via == "litellm" for upstream in settings.upstreams.values()):
-        return None
-    return asyncio.create_task(asyncio.to_thread(warm))
+    return warming_litellm(settings)
 
 
 def _leave(websockets: WebSockets, recorder: Recorder | None) -> None:

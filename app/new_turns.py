@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, TypeAlias, assert_never
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, assert_never
 
 import msgspec
 
@@ -16,12 +16,9 @@ from .compaction.summary import first_turn, summarized_first
 from .compaction.summary_turn import SummaryContext, SummaryTurn
 from .compaction.truncation import truncated
 from .dialects.chat.chat_options import ChatOptions
-from .dialects.chat.turn import ChatTurn
 from .dialects.messages.messages_options import MessagesOptions
-from .dialects.messages.messages_turn import MessagesTurn
-from .dialects.responses.relay import RelayTurn
+from .dialects.prompt_turn import PromptTurn
 from .dialects.responses.relay_options import RelayOptions
-from .dialects.responses.whole_answer import RelayedObject
 from .off_loop import off_loop
 from .options import SILENT_HINTS
 from .protocol.ids import NewId
@@ -32,8 +29,12 @@ from .protocol.warnings import ClientWarning, no_effect
 from .providers.capabilities import ANYTHING, Capabilities
 from .upstreams.port import UpstreamRefused, knows
 
-TranslatedTurn: TypeAlias = ChatTurn | MessagesTurn
-AnyTurn: TypeAlias = TranslatedTurn | RelayTurn | RelayedObject | SummaryTurn
+if TYPE_CHECKING:
+    from .dialects.responses.relay import RelayTurn
+    from .dialects.responses.whole_answer import RelayedObject
+
+TranslatedTurn: TypeAlias = PromptTurn[Any]
+AnyTurn: TypeAlias = "TranslatedTurn | RelayTurn | RelayedObject | SummaryTurn"
 
 IN_THE_REQUEST: Final = {
     "logprobs": "top_logprobs",
@@ -47,6 +48,19 @@ NEAR: Final = 3
 """How many times as long, or as short, an estimate may be as what it estimates."""
 COUNT_TIMEOUT: Final = 3
 """Seconds that an upstream may take to count the tokens of a turn before it is asked."""
+
+
+def load_dialect(options: ChatOptions | MessagesOptions | RelayOptions) -> None:
+    """Load the dialect of an upstream that is configured so, so that its first turn need not wait for that."""
+    match options:
+        case ChatOptions():
+            from .dialects.chat import turn  # noqa: PLC0415, F401 — others are not loaded
+        case MessagesOptions():
+            from .dialects.messages import messages_turn  # noqa: PLC0415, F401 — as above
+        case RelayOptions():
+            from .dialects.responses import relay, whole_answer  # noqa: PLC0415, F401 — as above
+        case other:
+            assert_never(other)
 
 
 async def new_turn(
@@ -95,7 +109,11 @@ async def _translated(
     def make(request: CreateResponse, sealer: Sealer | None) -> TranslatedTurn:
         own = msgspec.structs.replace(options, can=can, sealer=sealer, searches=searches)
         if isinstance(own, MessagesOptions):
+            from .dialects.messages.messages_turn import MessagesTurn  # noqa: PLC0415 — loaded with its upstream
+
             return MessagesTurn(request, options=own, **known)
+        from .dialects.chat.turn import ChatTurn  # noqa: PLC0415 — as above
+
         return ChatTurn(request, options=own, **known)
 
     request = await off_loop(request.size, expanded, request, sealer)
@@ -117,7 +135,10 @@ async def _translated(
 
 async def _relayed(
     route: Route, request: CreateResponse, options: RelayOptions, context: SummaryContext, known: dict[str, Any]
-) -> RelayTurn | RelayedObject | SummaryTurn:
+) -> "RelayTurn | RelayedObject | SummaryTurn":
+    from .dialects.responses.relay import RelayTurn  # noqa: PLC0415 — as above
+    from .dialects.responses.whole_answer import RelayedObject  # noqa: PLC0415 — as above
+
     sealer = context.sealer
 
     def relay(request: CreateResponse, sealer: Sealer | None) -> RelayTurn:

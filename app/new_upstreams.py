@@ -1,5 +1,7 @@
 """Makes the client of each configured upstream, which may be recorded."""
 
+import asyncio
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -10,8 +12,6 @@ from .observers.recorded_settings import recorded_upstream
 from .recordings.reading import NoRecordingError
 from .recordings.recorded_answers import AnswersByAsk, RecordedAnswers, recordings_of
 from .settings import Settings, Upstream
-from .upstreams.demo import Demo
-from .upstreams.litellm_chat import LitellmChat
 from .upstreams.messages_address import messages_address
 from .upstreams.port import KEEP, AnyUpstream, Keep
 
@@ -147,6 +147,23 @@ def replayed_clients(answers: RecordedAnswers, *, keeps_pace: bool = False) -> C
     )
 
 
+def warming_litellm(settings: Settings) -> "asyncio.Task[None] | None":
+    """The task that loads litellm in the background, if an upstream is behind it."""
+    if not any(upstream.via == "litellm" for upstream in settings.upstreams.values()):
+        return None
+    from .upstreams.litellm_chat import warm  # noqa: PLC0415 — as above
+
+    return asyncio.create_task(asyncio.to_thread(warm))
+
+
+async def close_litellm() -> None:
+    """Closes litellm's connections, if any configuration has used it."""
+    if f"{__package__}.upstreams.litellm_chat" in sys.modules:
+        from .upstreams.litellm_chat import close_connections  # noqa: PLC0415 — it is there
+
+        await close_connections()
+
+
 def _http_server() -> "Callable[..., HttpServer]":
     from .upstreams.http_server import HttpServer  # noqa: PLC0415 — as above
 
@@ -159,4 +176,16 @@ def _tapped_server() -> "Callable[..., HttpServer]":
     return TappedServer
 
 
-PLAIN: Final = Clients(Demo, LitellmChat, _http_server)
+def _demo() -> AnyUpstream:
+    from .upstreams.demo import Demo  # noqa: PLC0415 — as above
+
+    return Demo()
+
+
+def _litellm(*given: Any, **named: Any) -> AnyUpstream:
+    from .upstreams.litellm_chat import LitellmChat  # noqa: PLC0415 — as above
+
+    return LitellmChat(*given, **named)
+
+
+PLAIN: Final = Clients(_demo, _litellm, _http_server)

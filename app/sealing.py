@@ -16,16 +16,18 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from hmac import digest
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from .protocol.problems import ProblemError, refuse
 from .protocol.seals import ENVELOPES, FORMER, VERSION, Kind
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 MOST_OPENED: Final = 32 * 1024 * 1024
 """The default of the bytes that all envelopes of one request may hold."""
@@ -80,13 +82,20 @@ class EnvelopeSealer:
     ) -> None:
         if not keys:
             raise ValueError("there is no key to seal with")
-        self._ciphers = {_derived(key, "id")[:_KEY_ID]: AESGCM(_derived(key, "cipher")) for key in reversed(keys)}
+        self._keys = {_derived(key, "id")[:_KEY_ID]: _derived(key, "cipher") for key in reversed(keys)}
         self._first = _derived(keys[0], "id")[:_KEY_ID]
         self._chance = chance
         self._now = now
         self._max_age = max_age
         self._most_opened = most_opened
         self._shared = shared
+
+    @cached_property
+    def _ciphers(self) -> "dict[bytes, AESGCM]":
+        """A cipher for each key. Its library takes 7 MB and 10 ms, and many servers never seal anything."""
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 — as above
+
+        return {key_id: AESGCM(key) for key_id, key in self._keys.items()}
 
     def for_owner(self, owner: str, *, alone: bool = False) -> "RequestSealer":
         """A sealer that has opened nothing, for this owner. An owner that is `alone` shares its seals with no other."""
@@ -110,6 +119,8 @@ class EnvelopeSealer:
         cipher = self._ciphers.get(key_id)
         if cipher is None:
             return None
+        from cryptography.exceptions import InvalidTag  # noqa: PLC0415 — loaded with the cipher
+
         if version == FORMER:
             scopes = [b""] if _SHARED in scopes else []
         for scope in scopes:

@@ -2,7 +2,6 @@
 
 from bisect import bisect
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Final
 
 MOST_COMPARED: Final = 100
@@ -11,6 +10,8 @@ MOST_COMPARED: Final = 100
 
 def similar(name: str, known: Iterable[str]) -> str | None:
     """The most similar of the known names, whatever its capital letters; None if none is similar."""
+    from difflib import get_close_matches  # noqa: PLC0415 — for mistakes alone
+
     by_small_letters = {each.lower(): each for each in known}
     small, names = name.lower(), [*by_small_letters]
     if len(names) > MOST_COMPARED:

@@ -11,6 +11,7 @@ from .codex_catalog import ModelCard
 from .dialects.chat.chat_options import ChatOptions
 from .dialects.messages.messages_options import MessagesOptions
 from .dialects.responses.relay_options import RelayOptions
+from .new_turns import load_dialect
 from .options import HINTS
 from .prices import FindPrice, ModelPrice, PriceList, configured_price
 from .protocol.request.create_response import CreateResponse
@@ -25,8 +26,6 @@ from .upstreams.breaker import Breaker
 from .upstreams.causes import shown_address
 from .upstreams.clocks import Clocks
 from .upstreams.listed_models import ListedModels
-from .upstreams.litellm_ask import would_fetch
-from .upstreams.litellm_can import lost_parts
 from .upstreams.messages_address import messages_address
 from .upstreams.port import AnyUpstream
 
@@ -82,12 +81,14 @@ def build_catalogue(
     def entry(model: Model, name: str, others: tuple[Entry, ...] = ()) -> Entry:
         configured = settings.upstreams[name]
         upstream_model = model.names.get(name, model.name)
+        options = _options(model, configured, settings)
+        load_dialect(options)
         return Entry(
             upstream_name=name,
             address=_shown_address(configured),
             upstream=upstreams[name],
             model=upstream_model,
-            options=_options(model, configured, settings),
+            options=options,
             breaker=breakers[name],
             clocks=_clocks(configured, settings),
             card=ModelCard(
@@ -180,6 +181,8 @@ def _resolver(
             return not upstream.takes_image_urls or not url.startswith("https://")
         if upstream.via == "chat":
             return not upstream.takes_image_urls
+        from .upstreams.litellm_ask import would_fetch  # noqa: PLC0415 — as above
+
         return would_fetch(upstream.provider, upstream.base_url, url)
 
     def fetches_file(url: str) -> bool:
@@ -252,6 +255,8 @@ def _takes_images(model: Model, upstream: Upstream, upstream_model: str | None) 
     """Whether the model takes images, as far as is known without litellm's model map, which takes seconds to load."""
     if upstream.via != "litellm" or model.can.vision is not None:
         return _can(model, upstream).vision is not False
+    from .upstreams.litellm_can import lost_parts  # noqa: PLC0415 — only litellm's upstreams need it
+
     return "image_url" not in lost_parts(upstream.provider or "", upstream_model or "")
 
 

@@ -3,7 +3,6 @@
 import argparse
 import sys
 from collections.abc import Generator, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, Final, NoReturn
 
 from ..settings import did_you_mean
@@ -76,6 +75,8 @@ class CommandParser(argparse.ArgumentParser):
         return parsed, rest
 
     def _unknown_flag(self, word: str) -> str:
+        from difflib import get_close_matches  # noqa: PLC0415 — for mistakes alone
+
         flag = word.partition("=")[0]
         names = {name[2:]: name for name in self.flags}
         if len(flag) == _SHORT:

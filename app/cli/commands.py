@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+from ..lean_uvicorn import put_off
 from ..settings import GIVEN, ConfigMistakesError, load
-from .config_report import print_mistakes
 from .parser import parse
 
 
@@ -67,7 +67,7 @@ def _launch(flags: dict[str, Any]) -> int:
     try:
         settings = load(flags if flags["write"] else {**flags, "host": "127.0.0.1"})
     except ConfigMistakesError as error:
-        print_mistakes(error)
+        _print_mistakes(error)
         return 2
     return launch.run(settings)
 
@@ -78,7 +78,7 @@ def _with_settings(command: str, flags: dict[str, Any]) -> int:
     try:
         settings = load(flags, known_providers=_providers_of_litellm if command == "check" else None)
     except ConfigMistakesError as error:
-        print_mistakes(error)
+        _print_mistakes(error)
         return 2
     for note in settings.notes:
         print(f"note: {note}", file=sys.stderr)
@@ -93,6 +93,7 @@ def _with_settings(command: str, flags: dict[str, Any]) -> int:
         if settings.file:
             print(f"configuration: {settings.file}")
         return doctor(settings, names or ([upstream] if upstream else []))
+    put_off()
     from .serve import serve  # noqa: PLC0415 — as above
 
     return serve(settings, lambda: load(flags))
@@ -103,3 +104,10 @@ def _providers_of_litellm() -> Collection[str]:
     from ..upstreams.litellm_chat import providers  # noqa: PLC0415 — as above
 
     return providers()
+
+
+def _print_mistakes(error: ConfigMistakesError) -> None:
+    """Print what is wrong with the configuration."""
+    from .config_report import print_mistakes  # noqa: PLC0415 — as above
+
+    print_mistakes(error)

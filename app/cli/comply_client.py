@@ -6,8 +6,6 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
-import aiohttp
-
 from ..judges import (
     Finding,
     Frames,
@@ -21,6 +19,7 @@ from ..judges import (
 from ..judges import client_rules as rules
 from ..judges.findings import Findings, quoted
 from ..judges.response_judge import judge_error_object
+from ..lean_aiohttp import aiohttp
 from ..upstreams.proxies import proxy_for
 
 Json = dict[str, Any]

@@ -17,7 +17,7 @@ from ..application import Application, CurrentApplication
 from ..main import build_http_guard
 from ..settings import Settings
 from ..transports.acceptor import Acceptor
-from ..transports.websocket_guard import WebSocketGuard, socket_options
+from ..transports.websocket_options import is_websocket, socket_options
 from .banner import banner, shows_listed, stopping
 from .listening import BACKLOG
 from .logs import columns_of
@@ -181,8 +181,8 @@ class ReloadingServer(uvicorn.Server):
         A request whose body is still arriving is left to uvicorn, as it can be answered.
         """
         for connection in list(self.server_state.connections):
-            flow = getattr(connection, "flow", None)  # only HTTP connections have it
-            if isinstance(connection, WebSocketGuard) or (flow is not None and flow.write_paused):
+            flow = getattr(connection, "flow", None)
+            if is_websocket(connection) or (flow is not None and flow.write_paused):
                 connection.transport.abort()
 
     def _cut(self) -> None:

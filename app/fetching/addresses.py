@@ -5,9 +5,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import Final
 
-from aiohttp.abc import AbstractResolver, ResolveResult
-
 from ..fair_slots import FairSlots
+from ..lean_aiohttp import AbstractResolver, ResolveResult
 from ..off_loop import OWNER
 from ..own_thread import in_own_thread
 

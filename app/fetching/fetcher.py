@@ -22,9 +22,8 @@ from contextlib import AsyncExitStack, closing
 from typing import Final, Literal, NamedTuple
 from urllib.parse import urljoin
 
-import aiohttp
-
 from ..fair_slots import FairSlots
+from ..lean_aiohttp import aiohttp
 from ..off_loop import off_loop
 from ..protocol.problems import Problem, ProblemError
 from .addresses import CheckedAddresses, LookUp, LookUps

@@ -4,19 +4,17 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha256
-from pathlib import Path
 from typing import Any, Final
 
-from fastapi import APIRouter, Request
-from fastapi import Response as HttpResponse
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import Response as HttpResponse
 from starlette.types import Receive
 
 from ..fair_slots import FairSlots
 from ..json_text import json_bytes
-from ..observers.kept_recording import NotKeptError, zipped
+from ..lean_fastapi import APIRouter
 from ..observers.recorded_turn import Recorded
 from ..observers.recorder import Recorder
 from ..observers.redaction import redacted
@@ -28,7 +26,7 @@ from ..settings import Key, Server
 from ..transports.auth import Auth, is_forwarded, vouch
 from ..turns.quota import Quota
 from ..turns.service import TurnService
-from ..version import VERSION
+from .static_files import GUARDED, static_file
 
 MOST_WATCHERS: Final = 64
 """The most pages that watch turns: each may have some megabytes of events to read."""
@@ -57,32 +55,6 @@ NOT_ALONE: Final = (
 )
 WITH_RECORD: Final = "`am-proxy serve --record DIR` records turns in full."
 
-_STATIC: Final = Path(__file__).parent / "static"
-_MEDIA_TYPES: Final = {
-    ".css": "text/css; charset=utf-8",
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
-_FILES: Final = {
-    file.name: file.read_bytes().replace(b"{{version}}", VERSION.encode())
-    for file in _STATIC.iterdir()
-    if file.suffix in _MEDIA_TYPES
-}
-"""Read once: a reload must not fail because an upgrade is replacing them."""
-_GUARDED: Final = {
-    # nothing from other sites, nothing inline, and in no frame
-    "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
-        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-    ),
-    "cache-control": "no-cache",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
-    "x-content-type-options": "nosniff",
-}
-
 ReadBody = Callable[[Headers, Receive, Key], AbstractAsyncContextManager[bytes]]
 """Reads the body of a caller's request, as the API does."""
 
@@ -105,7 +77,7 @@ class Inspector:
     def router(self) -> APIRouter:
         """Its routes, which are not part of the API."""
         router = APIRouter(include_in_schema=False)
-        add = partial(router.add_api_route, response_model=None)
+        add = partial(router.add_api_route, response_model=None)  # endpoints take the request alone: see Http.router
         add("/", self.page, methods=["GET", "HEAD"])
         add("/docs", self.api, methods=["GET", "HEAD"])
         add("/inspector/ask", self.ask, methods=["POST"])
@@ -121,22 +93,15 @@ class Inspector:
 
     async def page(self, request: Request) -> HttpResponse:
         """The page itself."""
-        return await self.file(request, "index.html")
+        return static_file(request, "index.html")
 
     async def api(self, request: Request) -> HttpResponse:
         """The page about the API, which shows the OpenAPI document."""
-        return await self.file(request, "docs.html")
+        return static_file(request, "docs.html")
 
-    async def file(self, request: Request, name: str) -> HttpResponse:
+    async def file(self, request: Request) -> HttpResponse:
         """One of its files, by its exact name."""
-        content = _FILES.get(name)
-        if content is None:
-            raise refuse("not_found", "The inspector has no such file.")
-        tag = f'"{sha256(content).hexdigest()[:20]}"'
-        headers = {**_GUARDED, "etag": tag}
-        if request.headers.get("if-none-match") == tag:
-            return HttpResponse(status_code=304, headers=headers)
-        return HttpResponse(content, media_type=_MEDIA_TYPES[Path(name).suffix], headers=headers)
+        return static_file(request, request.path_params["name"])
 
     async def ask(self, request: Request) -> HttpResponse:
         """Returns the ask for this request, and the warnings. Nothing is sent to an upstream or fetched.
@@ -162,10 +127,10 @@ class Inspector:
         recorder, caller = self._watched(request)
         return self._stream(caller, recorder.watch(_of(caller)))
 
-    async def live(self, request: Request, number: str) -> HttpResponse:
+    async def live(self, request: Request) -> HttpResponse:
         """Streams the notes of one turn, up to its end."""
         recorder, caller = self._watched(request)
-        turn = _turn(recorder, caller, number)
+        turn = _turn(recorder, caller, request)
         return self._stream(caller, recorder.watch(_of(caller), turn.number))
 
     async def rows(self, request: Request) -> HttpResponse:
@@ -173,20 +138,22 @@ class Inspector:
         recorder, caller = self._watched(request)
         return self._stream(caller, recorder.rows(_of(caller)))
 
-    async def turn(self, request: Request, number: str) -> HttpResponse:
+    async def turn(self, request: Request) -> HttpResponse:
         """All about one turn."""
         recorder, caller = self._watched(request)
         async with self._look(caller):
-            turn = _turn(recorder, caller, number)
+            turn = _turn(recorder, caller, request)
             since = None if turn.place is None or turn.place.since is None else turn.place.since
             before = None if since is None else recorder.turn(since, _of(caller))
             seen = snapshot(turn), None if before is None else snapshot(before)
             return _json(await off_loop(LONG_WORK, shown_turn, *seen))
 
-    async def recording(self, request: Request, number: str) -> HttpResponse:
+    async def recording(self, request: Request) -> HttpResponse:
         """A turn as a folder for `am-proxy replay`, zipped. It has settings of this server, so not everyone gets it."""
         recorder, caller = self._watched(request)
-        turn = snapshot(_turn(recorder, caller, number))
+        from ..observers.kept_recording import NotKeptError, zipped  # noqa: PLC0415 — few save one
+
+        turn = snapshot(_turn(recorder, caller, request))
         if not caller.sees_causes:
             raise refuse("not_found", NOT_ALONE)
         try:
@@ -194,20 +161,21 @@ class Inspector:
         except NotKeptError as error:
             raise refuse("not_found", f"{error} {WITH_RECORD}") from None
         name = f'attachment; filename="turn-{turn.number}.zip"'
-        return HttpResponse(data, media_type="application/zip", headers={**_GUARDED, "content-disposition": name})
+        return HttpResponse(data, media_type="application/zip", headers={**GUARDED, "content-disposition": name})
 
-    async def session(self, request: Request, number: str) -> HttpResponse:
+    async def session(self, request: Request) -> HttpResponse:
         """A conversation, with what is new in each of its turns."""
-        recorder, caller = self._watched(request)
+        (recorder, caller), number = self._watched(request), _number(request)
         async with self._look(caller):
-            turns = [snapshot(turn) for turn in recorder.session(_number(number), caller.owner)]
+            turns = [snapshot(turn) for turn in recorder.session(number, caller.owner)]
             if not turns:
                 raise refuse("not_found", NOT_KEPT)
-            return _json(await off_loop(LONG_WORK, shown_session, _number(number), turns))
+            return _json(await off_loop(LONG_WORK, shown_session, number, turns))
 
-    async def found(self, request: Request, text: str = "") -> HttpResponse:
+    async def found(self, request: Request) -> HttpResponse:
         """The turns in which a text occurs."""
         recorder, caller = self._watched(request)
+        text = request.query_params.get("text", "")
         if not text or len(text) > LONGEST_SOUGHT:
             raise refuse("invalid_value", f"The text must have from 1 to {LONGEST_SOUGHT} characters.", "text")
         async with self._look(caller):
@@ -252,7 +220,7 @@ class Inspector:
             self._events(caller, notes),
             ping=int(self.server.keep_alive) or 1,
             sep="\n",
-            headers=dict(_GUARDED),
+            headers=dict(GUARDED),
             shutdown_grace_period=1,  # it ends when the recorder ends it; otherwise it would be cut off
         )
 
@@ -271,20 +239,21 @@ def _of(caller: Key) -> Callable[[str], bool]:
     return lambda owner: owner == caller.owner
 
 
-def _number(number: str) -> int:
-    """The number in a path; 0, which nothing has, if it is none."""
+def _number(request: Request) -> int:
+    """The number in the path; 0, which nothing has, if it is none."""
+    number = request.path_params["number"]
     return int(number) if number.isdecimal() and len(number) <= MOST_DIGITS else 0
 
 
-def _turn(recorder: Recorder, caller: Key, number: str) -> Recorded:
-    turn = recorder.turn(_number(number), _of(caller))
+def _turn(recorder: Recorder, caller: Key, request: Request) -> Recorded:
+    turn = recorder.turn(_number(request), _of(caller))
     if turn is None:
         raise refuse("not_found", NOT_KEPT)
     return turn
 
 
 def _json(body: bytes) -> HttpResponse:
-    return HttpResponse(body, media_type="application/json", headers=_GUARDED)
+    return HttpResponse(body, media_type="application/json", headers=GUARDED)
 
 
 def _shown(ask: Any, warnings: Sequence[str]) -> bytes:

@@ -8,8 +8,6 @@ import platform
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from fastapi import APIRouter, Request
-from fastapi import Response as HttpResponse
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -20,7 +18,10 @@ from prometheus_client import (
     disable_created_metrics,
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_1_0_0, generate_latest
+from starlette.requests import Request
+from starlette.responses import Response as HttpResponse
 
+from ..lean_fastapi import APIRouter
 from ..protocol.events import Event
 from ..protocol.problems import ERROR_SHAPES, Problem
 from ..protocol.request.create_response import CreateResponse

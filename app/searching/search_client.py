@@ -5,11 +5,11 @@ from contextlib import AsyncExitStack, closing
 from datetime import UTC, date, datetime
 from typing import Any, Final
 
-import aiohttp
 import msgspec
 
 from ..fair_slots import FairSlots
 from ..json_text import holds_more_values
+from ..lean_aiohttp import aiohttp
 from ..off_loop import off_loop
 from ..upstreams.proxies import proxy_for
 from .backends import Backend, Found, Query, SearchAsk, SearchPlace, read_results

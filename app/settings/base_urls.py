@@ -1,7 +1,6 @@
 """Addresses of upstreams: what is wrong with one, and which one may be meant. Nothing is asked of a network."""
 
 import re
-from difflib import get_close_matches
 from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
@@ -26,6 +25,8 @@ def complete_url(text: str) -> str:
     """An address that starts with `http://` or `https://` for one that does not; empty if there is no likely one."""
     if own := _OWN_ADDRESSES.get(text.lower()):
         return own
+    from difflib import get_close_matches  # noqa: PLC0415 — for mistakes alone
+
     found = _SCHEME.match(text)
     near = get_close_matches(found[1].lower(), ("http", "https"), n=1, cutoff=0.7) if found else []
     rest = text[found.end() :] if found and near else text

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import NamedTuple
 
 Path = tuple[str | int, ...]
@@ -65,6 +64,8 @@ class ConfigMistakesError(Exception):
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """` (did you mean …?)` for a word that is similar to a known one, otherwise an empty text."""
+    from difflib import get_close_matches  # noqa: PLC0415 — for mistakes alone
+
     by_small_letters = {name.lower(): name for name in known}
     near = get_close_matches(word.lower(), by_small_letters, n=1, cutoff=0.6)
     return f" (did you mean {by_small_letters[near[0]]}?)" if near else ""

@@ -8,7 +8,6 @@ from typing import Any, Final
 from .excerpts import NumberedLines, secrets_in, secrets_in_broken
 from .files import CODEX, MOST_BYTES, owner
 from .mistakes import Mistake, Path, spelled
-from .toml_mistakes import explained
 from .toml_places import Place, places_of
 
 _AT: Final = re.compile(r" \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)$")
@@ -55,6 +54,8 @@ class TomlFile:
         return Mistake(self.shown, spelled(path), message, self._lines.excerpt(span, self._secrets))
 
     def _broken(self, reported: str) -> Mistake:
+        from .toml_mistakes import explained  # noqa: PLC0415 — few files have one
+
         found, text = _AT.search(reported), self._lines.text
         if found and found["line"]:
             position = self._lines.position(int(found["line"]), int(found["column"]))

@@ -11,8 +11,8 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
-from fastapi import Response as HttpResponse
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response as HttpResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 

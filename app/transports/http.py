@@ -6,15 +6,16 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from fastapi import APIRouter, Request
-from fastapi import Response as HttpResponse
-from fastapi.responses import JSONResponse
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+from starlette.responses import Response as HttpResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from ..catalogue import Catalogue
 from ..codex_catalog import codex_model
 from ..json_text import json_bytes
+from ..lean_fastapi import APIRouter
 from ..protocol.problems import ProblemError, refuse
 from ..searching.searcher import Searcher
 from ..settings import Key, Server
@@ -73,6 +74,7 @@ class Http:
         router = APIRouter()
         for path, endpoint in self.turns.items():
             router.routes.append(Route(path, endpoint, methods=["POST"]))
+        # endpoints take the request alone: for any other argument FastAPI loads pydantic's first version (1.6 MB)
         add = partial(router.add_api_route, response_model=None)
         for prefix in ("/v1", ""):
             add(f"{prefix}/responses", self.no_upgrade, methods=["GET"])
@@ -112,9 +114,9 @@ class Http:
         body = {"object": "list", "data": [self._model(name) for name in cards], "models": models}
         return HttpResponse(json_bytes(body), media_type="application/json")
 
-    async def show_model(self, request: Request, name: str) -> HttpResponse:
+    async def show_model(self, request: Request) -> HttpResponse:
         """One model."""
-        caller = self._caller(request)
+        caller, name = self._caller(request), request.path_params["name"]
         self._catalogue.look_up(name, caller)
         return JSONResponse(self._model(name))
 

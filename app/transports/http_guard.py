@@ -42,7 +42,7 @@ from .auth import PLACE
 from .http_refusals import BAD, NO_OFFER, fault_of, no_room, raw_refusal, too_long, too_slow
 from .open_connections import ConnectionPlace, OpenConnections
 from .reading_control import ReadingControl
-from .websocket_guard import WebSocketGuard, is_offer
+from .websocket_options import is_offer, is_websocket
 
 if TYPE_CHECKING:
     from uvicorn._types import ASGI3Application
@@ -238,8 +238,8 @@ class HttpGuard(HttpToolsProtocol):
             self._refuse(NO_OFFER)
         else:
             super().handle_websocket_upgrade()
-            protocol = self.transport.get_protocol()
-            if isinstance(protocol, WebSocketGuard):
+            protocol: Any = self.transport.get_protocol()
+            if is_websocket(protocol):
                 protocol.place, self._place = self._place, None
 
     def send_400_response(self, msg: str) -> None:  # noqa: ARG002 — uvicorn's signature; its message is plain text

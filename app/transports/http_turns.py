@@ -18,10 +18,10 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
-from fastapi import Response as HttpResponse
-from fastapi.responses import JSONResponse
 from msgspec.structs import replace
 from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.responses import Response as HttpResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..emitter.encoded_size import size_of

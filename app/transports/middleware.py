@@ -9,10 +9,10 @@ from http import HTTPStatus
 from typing import Final
 
 import msgspec
-from fastapi import Request
-from fastapi import Response as HttpResponse
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response as HttpResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocket
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import Response as HttpResponse
-from fastapi.responses import JSONResponse
 from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.responses import Response as HttpResponse
 from starlette.types import Receive, Scope, Send
 
 from ..off_loop import off_loop

@@ -1,22 +1,21 @@
 """The websocket at GET /v1/responses: who may open one. `websocket_connection.py` serves it."""
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from ..protocol.problems import ProblemError
 from ..settings import Key, Server
-from ..turns.conversation_memory import ConversationMemory
 from ..turns.log import told_by
 from ..turns.quota import Quota, Share
 from ..turns.service import TurnService
 from .auth import Auth
 from .middleware import UPGRADE, UPGRADE_REQUIRED, error_response
-from .websocket_connection import Connection
-from .websocket_frames import WaitingFrames
-from .websocket_guard import SHARE
+
+if TYPE_CHECKING:
+    from .websocket_connection import Connection
 
 PATHS: Final = tuple(f"{prefix}/responses{slash}" for prefix in ("/v1", "") for slash in ("", "/"))
 """The paths of the endpoint."""
@@ -62,6 +61,11 @@ class WebSockets:
             return
         try:
             scope["state"]["headers"] = self.service.limits.headers(caller)
+            from ..turns.conversation_memory import ConversationMemory  # noqa: PLC0415 — for the first websocket
+            from .websocket_connection import Connection  # noqa: PLC0415 — as above
+            from .websocket_frames import WaitingFrames  # noqa: PLC0415 — as above
+            from .websocket_guard import SHARE  # noqa: PLC0415 — as above
+
             await receive()  # the offer of a connection
             await send({"type": "websocket.accept", "headers": []})
             arriving = scope["state"][SHARE] = Share(self.quotas.arriving, caller)

@@ -14,7 +14,6 @@ from websockets.frames import Frame
 from websockets.http11 import Request
 from websockets.server import ServerProtocol
 
-from ..settings import Server
 from .open_connections import ConnectionPlace
 
 log = logging.getLogger("am_proxy")
@@ -250,7 +249,7 @@ class WebSocketGuard(WebSocketsSansIOProtocol):
         super().connection_lost(exc)
 
 
-def is_offer(head: bytes) -> bool:
+def accepts(head: bytes) -> bool:
     """Whether the websocket library accepts this head of a request."""
     handshake = ServerProtocol()
     handshake.receive_data(head)
@@ -258,8 +257,3 @@ def is_offer(head: bytes) -> bool:
         isinstance(event, Request) and handshake.accept(event).status_code == HTTPStatus.SWITCHING_PROTOCOLS
         for event in handshake.events_received()
     )
-
-
-def socket_options(server: Server) -> dict[str, Any]:
-    """The options of uvicorn for websockets. No compression: it gains little on events that are sent one by one."""
-    return {"ws": WebSocketGuard, "ws_max_size": server.max_body_bytes, "ws_per_message_deflate": False}

@@ -7,8 +7,7 @@ from typing import Final
 
 from ..bridges.input_checks import TOO_MANY, CallInput, InputChecks
 from ..bridges.input_patterns import InputFault
-from ..dialects.prompt_turn import PromptTurn
-from ..dialects.responses.relay import RelayTurn
+from ..bridges.table import BridgeTable
 from ..grammars.grammar_checker import GrammarChecker
 from ..new_turns import AnyTurn
 from ..protocol.events import Event, is_last
@@ -61,5 +60,5 @@ class GrammarChecks:
 
 
 def _checks_of(turn: AnyTurn) -> InputChecks | None:
-    table = turn.table if isinstance(turn, PromptTurn | RelayTurn) else None
+    table: BridgeTable | None = getattr(turn, "table", None)  # those that make no summary or object have one
     return None if table is None else table.checks

@@ -13,8 +13,7 @@ from typing import Final, TypeAlias
 from ..bridges.input_patterns import InputFault
 from ..catalogue import Route
 from ..dialects.call_correction import CallCorrection
-from ..dialects.chat.turn import ChatTurn
-from ..dialects.messages.messages_turn import MessagesTurn
+from ..dialects.prompt_turn import PromptTurn
 from ..dialects.search_calls import FoundPage, SearchOutput, WantedSearch
 from ..dialects.search_loop import SearchLoop
 from ..emitter.rules import StopReason
@@ -229,7 +228,7 @@ class MessageSteps:
 
 def turn_of_messages(turn: AnyTurn) -> TranslatedTurn | None:
     """The turn, if its model may be asked again."""
-    return turn if isinstance(turn, ChatTurn | MessagesTurn) and turn.loop is not None else None
+    return turn if isinstance(turn, PromptTurn) and turn.loop is not None else None
 
 
 def offers_search(request: CreateResponse) -> bool:

@@ -32,11 +32,7 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final, TypeVar
 
-import aiohttp
-from aiohttp.abc import AbstractResolver, ResolveResult
-from aiohttp.client_proto import ResponseHandler
-from aiohttp.http_exceptions import HttpProcessingError
-
+from ..lean_aiohttp import AbstractResolver, HttpProcessingError, ResolveResult, ResponseHandler, aiohttp
 from ..own_thread import in_own_thread
 from .port import Keep, reached
 

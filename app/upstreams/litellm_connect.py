@@ -22,8 +22,7 @@ HANDLER: Final = "litellm.llms.custom_httpx.http_handler"
 
 def limit(handler: Any) -> None:
     """Make this module use connectors that obey `connect_within`, unless it makes connectors of its own."""
-    import aiohttp  # noqa: PLC0415 — litellm's own library, not needed without it
-
+    from ..lean_aiohttp import aiohttp  # noqa: PLC0415 — litellm's own library, not needed without it
     from .connections import Connector  # noqa: PLC0415 — as above
 
     class TimedConnector(Connector):

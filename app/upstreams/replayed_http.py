@@ -8,9 +8,8 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import Any, Final, cast
 
-import aiohttp
-
 from ..json_text import json_value
+from ..lean_aiohttp import aiohttp
 from ..off_loop import off_loop
 from ..protocol.problems import Problem
 from ..recordings.recorded_answers import NotRecordedError, RecordedAnswers

@@ -4,8 +4,7 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-import aiohttp
-
+from ..lean_aiohttp import aiohttp
 from ..options import KeyHeader
 from .http_server import NOT_THERE, TROUBLE, HttpRefusedError, HttpServer
 

@@ -5,8 +5,7 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
 
-import aiohttp
-
+from ..lean_aiohttp import aiohttp
 from ..recordings.recording import Failure
 from .answer_tap import TAP, AnswerTap
 from .http_server import TROUBLE, CompressedError, HttpRefusedError, HttpServer, ResponseBody

@@ -88,7 +88,8 @@ STARTED_WITH: dict[str, Any] = {
 
 def test_each_setting_that_the_server_was_started_with_is_reported_and_no_other() -> None:
     """Those are what uvicorn and the listening socket were given; whoever gives them more adds to the list."""
-    files = ("cli/reloading_server.py", "cli/serve.py", "transports/websocket_guard.py")
+    rooms = ("websocket_guard.py", "websocket_options.py")
+    files = ("cli/reloading_server.py", "cli/serve.py", *(f"transports/{file}" for file in rooms))
     text = "".join((ROOT / "app" / file).read_text() for file in files)
     text += inspect.getsource(build_http_guard)
     fields = server_settings.Server.model_fields

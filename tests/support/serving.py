@@ -15,7 +15,7 @@ from app.cli.listening import listen
 from app.main import build_app, build_http_guard
 from app.observers.recorder import Recorder
 from app.settings import Settings
-from app.transports.websocket_guard import socket_options
+from app.transports.websocket_options import socket_options
 
 
 class _Impatient:

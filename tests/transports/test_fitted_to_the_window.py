@@ -84,7 +84,7 @@ def test_it_is_done_in_threads(wanted: Json, monkeypatch: pytest.MonkeyPatch) ->
         return noted
 
     for module, name in (
-        (app.new_turns, "RelayTurn"),
+        (app.dialects.responses.relay, "RelayTurn"),
         (app.new_turns, "PostedItems"),
         (app.dialects.responses.relay, "tokens_of"),
     ):

@@ -13,8 +13,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
+import app.dialects.chat.turn
 import app.fetching.attachments
-import app.new_turns
 import app.off_loop
 import app.searching.opened_pages
 import app.transports.websocket_frames
@@ -22,6 +22,7 @@ import app.transports.websocket_lanes
 import app.turns.prompt_comparison
 import app.turns.service
 from app.compaction.summary_turn import SummaryTurn
+from app.dialects.responses import relay, whole_answer
 from app.off_loop import OWNER, SHORT, off_loop
 from app.protocol.problems import Problem, ProblemError
 from app.searching.page_text import PageText
@@ -45,10 +46,10 @@ STEPS: Final = [
     (app.turns.service, "parse_steer"),
     (app.transports.websocket_frames, "control_frame"),
     (app.transports.websocket_lanes, "conversation_of"),
-    (app.new_turns, "ChatTurn"),
+    (app.dialects.chat.turn, "ChatTurn"),
     (app.fetching.attachments, "data_uri"),
-    (app.new_turns, "RelayTurn"),
-    (app.new_turns, "RelayedObject"),
+    (relay, "RelayTurn"),
+    (whole_answer, "RelayedObject"),
     (app.turns.prompt_comparison, "fingerprint"),
 ]
 Seen = dict[str, set[str]]
