@@ -21,7 +21,7 @@ from .upstreams.callers_key import callers_problem, with_callers_errors
 from .upstreams.clocks import Clocks
 from .upstreams.listed_models import Admit, ListedModels
 from .upstreams.model_list import ListedModel
-from .upstreams.port import Addressed, AnyUpstream, Counted, Counting, UpstreamRefused
+from .upstreams.port import Addressed, AnyUpstream, Counted, Counting, Shaping, UpstreamRefused
 
 __all__ = ["ANY", "Catalogue", "Counted", "Entry", "Route"]
 
@@ -124,6 +124,11 @@ class Route(NamedTuple):
             if self.key is not None:
                 error.problem = callers_problem(error.problem)
             raise
+
+    def posted(self, ask: dict[str, Any]) -> dict[str, Any]:
+        """The body that the upstream's server gets for this ask, as far as it is not made by a library."""
+        upstream = self.entry.upstream
+        return upstream.posted(ask) if isinstance(upstream, Shaping) else ask
 
     def open(self, ask: dict[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """The upstream's payloads."""

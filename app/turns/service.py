@@ -238,9 +238,9 @@ class TurnService:
             raise refuse("upstream_timeout", "The model's server took too long to count.") from None
 
     async def rehearse(self, body: bytes, turn: TurnLifecycle, *, originator: str) -> tuple[Any, list[str]]:
-        """The ask for this request, which is not sent, and its warnings. Raises as `read` and `begin` do.
+        """The body for the upstream's server, which is not sent, and warnings. Raises as `read` and `begin` do.
 
-        Images and files are not fetched: the ask holds their URLs.
+        Images and files are not fetched: it holds their URLs.
         """
         create = await self.read(body, turn)
         route = self._catalogue.route_for(create.model, turn.caller)
@@ -252,7 +252,7 @@ class TurnService:
             if has_remote_urls(create) and route.entry.resolved is not None
             else []
         )
-        return translated.ask, bounded([*unfetched, *translated.warnings])
+        return route.posted(translated.ask), bounded([*unfetched, *translated.warnings])
 
     async def _translate(self, create: CreateResponse, turn: TurnLifecycle, originator: str) -> tuple[Route, AnyTurn]:
         route = self._catalogue.route_for(create.model, turn.caller)

@@ -107,6 +107,10 @@ class HttpChat:
                     return counted
         return None
 
+    def posted(self, ask: Json) -> Json:
+        """The body that the server gets for this ask."""
+        return shaped(ask, self._compat)
+
     async def close(self) -> None:
         """Close every connection."""
         for server in (self._server, self._llama_counter, self._vllm_counter):

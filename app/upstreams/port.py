@@ -175,6 +175,15 @@ class Counting(Protocol):
 
 
 @runtime_checkable
+class Shaping(Protocol):
+    """An upstream that posts an ask in another shape."""
+
+    def posted(self, ask: dict[str, Any]) -> dict[str, Any]:
+        """The body that its server gets for this ask."""
+        ...
+
+
+@runtime_checkable
 class Addressed(Protocol):
     """An upstream that may have other addresses, each of which answers with one JSON object."""
 

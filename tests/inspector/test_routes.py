@@ -8,6 +8,8 @@ import pytest
 
 from app.inspector.routes import WATCHERS_OF_ONE
 from app.settings import Key, Model, Server, Settings, Upstream
+from tests.support.script import text_turn
+from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
 from tests.support.web_site import PDF, PNG, Site, page
 
@@ -58,6 +60,20 @@ def test_what_an_upstream_would_be_asked_is_shown_with_what_it_cannot_be_told(ur
         {"role": "user", "content": "Hi"},
     ]
     assert len(answer["warnings"]) == 1
+
+
+def test_the_preview_is_the_body_that_the_server_gets() -> None:
+    body = {"model": "m", "instructions": "Be brief.", "input": "Hi", "max_output_tokens": 50}
+    with ChatUpstream(text_turn("Hi")) as upstream:
+        up = Upstream(
+            via="chat", base_url=upstream.url, system_role="developer", max_tokens_field="max_completion_tokens"
+        )
+        with serving(Settings(upstreams={"up": up}, models={"m": Model(upstream="up")})) as address:
+            shown = httpx.post(f"{address}/inspector/ask", json=body).json()["ask"]
+            httpx.post(f"{address}/v1/responses", json=body).raise_for_status()
+        [sent] = upstream.asks
+    assert shown == sent.body
+    assert shown["messages"][0]["role"] == "developer"
 
 
 def test_a_request_that_would_be_refused_is_refused_here_too(url: str) -> None:
