@@ -12,6 +12,7 @@ from .item_digest import item_digest
 
 Json = dict[str, Any]
 Members = dict[str, Raw]
+_in_order: Final = msgspec.json.Encoder(order="sorted").encode
 LIST: Final = msgspec.json.Decoder(list[Raw])
 _OTHERS: Final = frozenset({"input", "instructions", "previous_response_id", "tools"})
 """Members that are compared in ways of their own, or not at all."""
@@ -27,7 +28,7 @@ def changes(now: Members, before: Members, new_from: int | None) -> Json:
         "new_items": [min(new_from, length), length],
         "tools": _changed_tools(before.get("tools"), now.get("tools")),
         "instructions": _changed(before.get("instructions"), now.get("instructions")),
-        "settings": [name for name in names if name not in _OTHERS and now.get(name) != before.get(name)],
+        "settings": [name for name in names if name not in _OTHERS and not _is_same(before.get(name), now.get(name))],
     }
 
 
@@ -66,8 +67,15 @@ def _common(now: list[Raw], before: list[Raw]) -> int:
     return min(len(now), len(before))
 
 
+def _is_same(before: Raw | None, now: Raw | None) -> bool:
+    """Whether they mean the same: Codex writes the members of an object in any order."""
+    if before is None or now is None or before == now:
+        return before == now
+    return _in_order(json_value(bytes(before))) == _in_order(json_value(bytes(now)))
+
+
 def _changed(before: Raw | None, now: Raw | None) -> str:
-    if before == now:
+    if _is_same(before, now):
         return "same"
     if before is None:
         return "added"
