@@ -80,7 +80,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     shared = _state_of(settings, before)
     sealers = sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes)
     folder_recorder = folder_recorder_of(settings, sealers)
-    served, upstreams, replayed = upstreams_of(settings, recorded=folder_recorder is not None)
+    served, upstreams, replayed = upstreams_of(settings)
     fetcher, search_client = fetcher_of(settings), search_client_of(settings)
     grammar_checker = grammar_checker_of(settings)
     lists = lists_of(settings)
@@ -159,9 +159,7 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
         lifespan=lifespan,
     )
     if settings.serves_page:
-        inspector = Inspector(
-            service=service, auth=auth, read_body=bodies.read, server=settings.server, recorder=recorder
-        )
+        inspector = Inspector(service, auth, bodies.read, settings.server, recorder, sealers)
         app.include_router(inspector.router())
     if metrics is not None:
         app.include_router(metrics.router(auth if settings.server.metrics == "key" else None))
@@ -218,10 +216,10 @@ def grammar_checker_of(settings: Settings) -> GrammarChecker | None:
     return None
 
 
-def upstreams_of(settings: Settings, *, recorded: bool) -> NewUpstreams:
+def upstreams_of(settings: Settings) -> NewUpstreams:
     """All upstreams. Raises `CannotStartError` if recordings cannot be read."""
     try:
-        return new_upstreams(settings, recorded=recorded)
+        return new_upstreams(settings)
     except NoRecordingError as error:
         raise CannotStartError(f"recordings: {error}") from None
 

@@ -1,4 +1,4 @@
-"""Makes the client of each configured upstream, which may be recorded."""
+"""Makes the client of each configured upstream, which may answer from recordings."""
 
 import asyncio
 import sys
@@ -43,10 +43,10 @@ class NewUpstreams(NamedTuple):
     """The names of those that answer from recordings."""
 
 
-def new_upstreams(settings: Settings, *, recorded: bool) -> NewUpstreams:
-    """Makes all upstreams; `recorded`: they can be recorded. Raises `NoRecordingError` for unfit recordings."""
+def new_upstreams(settings: Settings) -> NewUpstreams:
+    """Makes all upstreams. Raises `NoRecordingError` for unfit recordings."""
     keep = Keep(settings.server.upstream_idle_connections, settings.server.upstream_idle)
-    clients = dict.fromkeys(settings.upstreams, tapped_clients() if recorded else PLAIN)
+    clients = dict.fromkeys(settings.upstreams, PLAIN)
     tables = dict(settings.upstreams)
     for name, upstream in settings.upstreams.items():
         if upstream.via == "replay":
@@ -124,21 +124,14 @@ def upstream_of(upstream: Upstream, keep: Keep = KEEP, clients: Clients | None =
             assert_never(other)
 
 
-def tapped_clients() -> Clients:
-    """The clients of upstreams that are recorded."""
-    from .upstreams.tapped_chunks import TappedDemo, TappedLitellm  # noqa: PLC0415 — only where it is used
-
-    return Clients(TappedDemo, TappedLitellm, _tapped_server)
-
-
 def replayed_clients(answers: RecordedAnswers, *, keeps_pace: bool = False) -> Clients:
-    """The clients of an upstream whose answers are recorded. They can be recorded once more."""
+    """The clients of an upstream whose answers are recorded."""
     from .upstreams.replayed_chunks import ReplayedDemo, ReplayedLitellm  # noqa: PLC0415 — as above
 
     def servers() -> "Callable[..., HttpServer]":
-        from .upstreams.replayed_http import TappedReplayedServer  # noqa: PLC0415 — as above
+        from .upstreams.replayed_http import ReplayedServer  # noqa: PLC0415 — as above
 
-        return partial(TappedReplayedServer, answers=answers, keeps_pace=keeps_pace)
+        return partial(ReplayedServer, answers=answers, keeps_pace=keeps_pace)
 
     return Clients(
         partial(ReplayedDemo, answers, keeps_pace=keeps_pace),
@@ -168,12 +161,6 @@ def _http_server() -> "Callable[..., HttpServer]":
     from .upstreams.http_server import HttpServer  # noqa: PLC0415 — as above
 
     return HttpServer
-
-
-def _tapped_server() -> "Callable[..., HttpServer]":
-    from .upstreams.tapped_http import TappedServer  # noqa: PLC0415 — as above
-
-    return TappedServer
 
 
 def _demo() -> AnyUpstream:

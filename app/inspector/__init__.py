@@ -39,7 +39,10 @@ A row has all that the list can be searched for without asking again. Times are 
         "warnings": ["…"], "goes_on": false, "error": null or the upstream's error,
         "started_ms": 4.1, "first_ms": 400.2 or null, "ended_ms": 3001.2 or null,
         "outcome": "running" | "answered" | "refused" | "broke_off" | "stopped" | "again" (an answer that was not used),
-        "raw": {"text": the bytes that it sent as text, "bytes": 91823, "left_out": 0} or null
+        "raw": {"text": the bytes that it sent as text, "bytes": 91823, "left_out": 0} or null (not asked over HTTP),
+        "chunks": the same, of the chunks that litellm or the demo gives, as events; null on other lanes
+        "failed_tries": [{"status": 503 or null, "failed": "unreachable" (see `Failure` in app/recordings) or null,
+                          "raw": as above}] (requests that were made again)
       }],
       "events": [{"at": 512.03, "event": {"type": "response.created", …}}],
       "refused": null or {"status": 404, "error": {…}},
@@ -60,17 +63,19 @@ A row has all that the list can be searched for without asking again. Times are 
       }
     }
 
-Phases of a timeline, in the order in which they begin: `body` (waiting for the client's request), `preparing`
-(reading and translating it), and for each request to an upstream `ask` (all of it), `connecting`, `waiting` (for its
-first data), `retry` (the wait before it is asked again), `streaming` and `stall` (two seconds or more without data);
-`ending` is what comes after the last answer. `to` is null while a phase runs.
+Phases of a timeline, in the order in which they begin: `admission` (limits, and the turns of other callers), `body`
+(waiting for the client's request), `reading` (decoding and checking it), `preparing` (translating it), and for each
+request to an upstream all of it, `connecting`, `waiting` (for its first data), `retry` (the wait before it is asked
+again), `streaming` and `stall` (two seconds or more without data). All of a request is an `ask`, or `again` (the same
+upstream in another way, after it refused), `fallback` (another upstream), `second_ask` (after an answer that was not
+the end, such as one that searches) or `going_on` (with a paused answer). `between` is what happens between two of them,
+`ending` what comes after the last answer. `to` is null while a phase runs.
 
 A request, body or prompt that is not kept is `{"left_out": "… (the reason)"}`. `changes` is null for the first turn of
 a session, and if the turn before it is not kept any more.
 
-`GET /inspector/turns/17/live` streams the notes of one turn as server-sent events, those before and each new one, as
-`/inspector/turns` does for all turns: `began`, `asked`, `failed`, `sent` (`{"at": 512.03, "events": […]}`), `refused`
-and `ended`. It ends after `ended`.
+`GET /inspector/turns/17/live` streams the notes of one turn as server-sent events, those before and each new one:
+`began`, `asked`, `failed`, `sent` (`{"at": 512.03, "events": […]}`), `refused` and `ended`. It ends after `ended`.
 
 `GET /inspector/turns/17/recording` is the turn as a folder for `am-proxy replay`, in a ZIP file: 404 with the reason
 if a part of it is not kept, or if others can call the server, because a recording has settings of this server.

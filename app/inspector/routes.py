@@ -15,6 +15,7 @@ from starlette.types import Receive
 from ..fair_slots import FairSlots
 from ..json_text import json_bytes
 from ..lean_fastapi import APIRouter
+from ..observers.recorded_settings import opened_with
 from ..observers.recorded_turn import Recorded
 from ..observers.recorder import Recorder
 from ..observers.redaction import redacted
@@ -22,6 +23,7 @@ from ..observers.shown_turn import numbers_with, shown_session, shown_turn, snap
 from ..observers.watchers import Note
 from ..off_loop import OWNER, WORKERS, off_loop
 from ..protocol.problems import ProblemError, refuse
+from ..protocol.seals import Sealers
 from ..settings import Key, Server
 from ..transports.auth import Auth, is_forwarded, vouch
 from ..turns.quota import Quota
@@ -59,7 +61,7 @@ ReadBody = Callable[[Headers, Receive, Key], AbstractAsyncContextManager[bytes]]
 """Reads the body of a caller's request, as the API does."""
 
 
-@dataclass(kw_only=True, eq=False)
+@dataclass(eq=False)
 class Inspector:
     """The endpoints of the page, which loads nothing from other servers."""
 
@@ -68,6 +70,8 @@ class Inspector:
     read_body: ReadBody
     server: Server
     recorder: Recorder | None
+    sealers: Sealers | None
+    """Open what this server encrypted, for recordings."""
 
     def __post_init__(self) -> None:
         self._watchers = Quota(MOST_WATCHERS, WATCHERS_OF_ONE)
@@ -81,7 +85,6 @@ class Inspector:
         add("/", self.page, methods=["GET", "HEAD"])
         add("/docs", self.api, methods=["GET", "HEAD"])
         add("/inspector/ask", self.ask, methods=["POST"])
-        add("/inspector/turns", self.turns, methods=["GET"])
         add("/inspector/rows", self.rows, methods=["GET"])
         add("/inspector/turns/{number}", self.turn, methods=["GET"])
         add("/inspector/turns/{number}/live", self.live, methods=["GET"])
@@ -122,11 +125,6 @@ class Inspector:
                 shown = await off_loop(len(body), _shown, ask, warnings)
         return HttpResponse(shown, media_type="application/json")
 
-    async def turns(self, request: Request) -> HttpResponse:
-        """Streams the last turns, then new ones while they run. Callers see only their own; without keys, all turns."""
-        recorder, caller = self._watched(request)
-        return self._stream(caller, recorder.watch(_of(caller)))
-
     async def live(self, request: Request) -> HttpResponse:
         """Streams the notes of one turn, up to its end."""
         recorder, caller = self._watched(request)
@@ -134,7 +132,7 @@ class Inspector:
         return self._stream(caller, recorder.watch(_of(caller), turn.number))
 
     async def rows(self, request: Request) -> HttpResponse:
-        """Streams the rows of the list of turns."""
+        """Streams the rows of the list of turns. Callers see only their own; without keys, all turns."""
         recorder, caller = self._watched(request)
         return self._stream(caller, recorder.rows(_of(caller)))
 
@@ -157,7 +155,7 @@ class Inspector:
         if not caller.sees_causes:
             raise refuse("not_found", NOT_ALONE)
         try:
-            data = await off_loop(LONG_WORK, zipped, turn)
+            data = await off_loop(LONG_WORK, zipped, turn, opened_with(self.sealers, caller.owner))
         except NotKeptError as error:
             raise refuse("not_found", f"{error} {WITH_RECORD}") from None
         name = f'attachment; filename="turn-{turn.number}.zip"'

@@ -5,13 +5,11 @@ and the recording says so. `app/recordings` has the format.
 """
 
 import time
-from codecs import getincrementaldecoder
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final, Protocol
 
 import msgspec
-from msgspec.structs import replace
 
 from ..emitter.encoded_size import LONG, size_of
 from ..json_text import json_bytes, json_value
@@ -20,9 +18,10 @@ from ..protocol.problems import Problem
 from ..protocol.request.create_response import CreateResponse
 from ..protocol.seals import Sealers
 from ..recordings.readable_seals import with_readable
-from ..recordings.recording import MOST_ASKS, About, Arrival, ClientEvent, Exchange, Failure, Recording
-from ..upstreams.answer_tap import TAP
+from ..recordings.recording import MOST_ASKS, About, ClientEvent, Exchange, Recording
+from ..upstreams.taps import Shape, follow
 from ..version import VERSION
+from .arrivals import Arrivals, arrivals_of
 from .in_order import Backlog, InOrder
 from .recorded_settings import opened_with
 
@@ -37,7 +36,6 @@ OUTCOME: Final = (
     *("searches", "opened_pages", "usage"),
 )
 """The fields of the log line that are kept."""
-HEADERS: Final = frozenset({"content-type", "retry-after", "retry-after-ms"})
 
 _encode: Final = msgspec.json.Encoder().encode
 
@@ -100,7 +98,7 @@ class RecordedTurn:
         self._start = time.perf_counter()
         self._about: dict[str, Any] = {}
         self._request: bytes | None = None
-        self._exchanges: list[_AskTap] = []
+        self._exchanges: list[_RecordedExchange] = []
         self._events: list[tuple[float, bytes, bool]] = []
         """Time, JSON, and whether it is the problem of a refused request."""
         self._left_out: dict[str, None] = {}
@@ -126,13 +124,27 @@ class RecordedTurn:
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — the body that is posted is recorded
         """From now on this upstream is asked in this task."""
-        TAP.set(partial(self._tap, upstream, 2 * request.size))
+        follow(_Ask(self, upstream, 2 * request.size))
 
-    def goes_on(self, ask: Any, size: int, upstream: str) -> None:
-        """Nothing: the tap gets this ask too."""
+    def goes_on(self, ask: Any, size: int, upstream: str) -> None:  # noqa: ARG002 — as above
+        """From now on it is asked to go on."""
+        follow(_Ask(self, upstream, size))
+
+    def requested_of(self, upstream: str, body: Any, size: int) -> "_RecordedExchange":
+        """A request to this upstream."""
+        if len(self._exchanges) >= MOST_ASKS:
+            self.leave_out(f"There were more than {MOST_ASKS} asks.")
+            return _RecordedExchange(self, upstream, is_kept=False)
+        exchange = _RecordedExchange(self, upstream)
+        self._exchanges.append(exchange)
+        if isinstance(body, bytes):
+            self.keep(len(body), lambda: body, exchange.keep_ask, "an ask")
+        else:
+            self.keep(size, partial(json_bytes, body), exchange.keep_ask, "an ask")
+        return exchange
 
     def attempt_failed(self, upstream: str, problem: Problem) -> None:
-        """Nothing: the tap gets what it failed by."""
+        """Nothing: what it failed by is recorded as it came."""
 
     def sent(self, events: list[Event]) -> None:
         """The events that are sent."""
@@ -182,18 +194,6 @@ class RecordedTurn:
     def _keep_request(self, data: bytes) -> None:
         self._request = data
 
-    def _tap(self, upstream: str, size: int, ask: Any) -> "_AskTap":
-        if len(self._exchanges) >= MOST_ASKS:
-            self.leave_out(f"There were more than {MOST_ASKS} asks.")
-            return _NoTap(self, upstream)
-        tap = _AskTap(self, upstream)
-        self._exchanges.append(tap)
-        if isinstance(ask, bytes):
-            self.keep(len(ask), lambda: ask, tap.keep_ask, "an ask")
-        else:
-            self.keep(size, partial(json_bytes, ask), tap.keep_ask, "an ask")
-        return tap
-
     def _write(self, outcome: dict[str, Any]) -> None:
         owner = self._owner or ""
         give_back = partial(self._recorder.held.give_back, owner, self._held)
@@ -217,80 +217,58 @@ class RecordedTurn:
         self._recorder.writer.write(owner, str(self._fields.get("key", "")), make, give_back)
 
 
-class _AskTap:
-    """One ask, and what came back so far."""
+class _Ask:
+    """One ask of an upstream. Each request that is made for it is recorded by itself. `size`: about how long it is."""
 
-    def __init__(self, turn: RecordedTurn, upstream: str) -> None:
+    def __init__(self, turn: RecordedTurn, upstream: str, size: int) -> None:
+        self._turn = turn
+        self._upstream = upstream
+        self._size = size
+
+    def requested(self, body: Any) -> "_RecordedExchange":
+        """A request is made."""
+        return self._turn.requested_of(self._upstream, body, self._size)
+
+    def connects(self, *, has_connected: bool) -> None:
+        """Nothing: times are not compared."""
+
+    def posts(self, shape: Shape) -> None:
+        """Nothing: the body is recorded."""
+
+    def library_read(self, data: bytes) -> None:
+        """Nothing: the chunks are recorded."""
+
+
+class _RecordedExchange(Arrivals):
+    """One request, and what came back so far."""
+
+    def __init__(self, turn: RecordedTurn, upstream: str, *, is_kept: bool = True) -> None:
+        super().__init__()
         self._turn = turn
         self.upstream = upstream
         self.ask = b"null"
-        self._arrivals: list[Arrival] = []
-        self._pieces: list[tuple[int, bytes]] = []
-        """The pieces of the body, each with its position in the arrivals."""
+        self._is_kept = is_kept
+
+    @property
+    def now(self) -> float:
+        """Milliseconds since the turn began."""
+        return self._turn.at
+
+    def take(self, size: int) -> bool:
+        """Whether it is kept."""
+        return self._is_kept and self._turn.take(size, "the rest of an answer")
 
     def keep_ask(self, data: bytes) -> None:
         """The ask as JSON."""
         self.ask = data
 
-    def head(self, status: int, headers: Mapping[str, str]) -> None:
-        """An HTTP answer begins."""
-        kept = {name.lower(): value for name, value in headers.items() if name.lower() in HEADERS}
-        self._add(Arrival(at=self._turn.at, status=status, headers=kept), 0)
-
-    def piece(self, data: bytes) -> None:
-        """A piece of its body."""
-        if self._add(Arrival(at=self._turn.at, text=""), len(data)):
-            self._pieces.append((len(self._arrivals) - 1, data))
-
-    def chunk(self, chunk: Any) -> None:
-        """A chunk. It is encoded at once, because others may change it."""
-        data = json_bytes(chunk)
-        self._add(Arrival(at=self._turn.at, chunk=msgspec.Raw(data)), len(data))
-
-    def refused(self, problem: Problem, more: Mapping[str, Any]) -> None:
-        """The upstream refused or broke off."""
-        self._add(Arrival(at=self._turn.at, problem={**msgspec.to_builtins(problem), **more}), 0)
-
-    def failed(self, failure: Failure) -> None:
-        """The connection failed."""
-        self._add(Arrival(at=self._turn.at, failed=failure), 0)
-
-    def closed(self) -> None:
-        """The rest of the answer is not read."""
-        self._add(Arrival(at=self._turn.at, closed=True), 0)
-
     def exchange(self) -> Exchange:
-        """All of it. A character whose bytes came in two pieces belongs to the later one."""
-        decoder = getincrementaldecoder("utf-8")("surrogateescape")
-        arrivals = list(self._arrivals)
-        for number, (position, data) in enumerate(self._pieces, 1):
-            text = decoder.decode(data, final=number == len(self._pieces))
-            arrivals[position] = replace(arrivals[position], text=text)
-        return Exchange(
-            self.upstream,
-            json_value(self.ask),
-            [
-                replace(arrival, chunk=json_value(bytes(arrival.chunk))) if arrival.chunk is not None else arrival
-                for arrival in arrivals
-            ],
-        )
-
-    def _add(self, arrival: Arrival, size: int) -> bool:
-        if not self._turn.take(size, "the rest of an answer"):
-            return False
-        self._arrivals.append(arrival)
-        return True
-
-
-class _NoTap(_AskTap):
-    """An ask that is not recorded."""
-
-    def _add(self, arrival: Arrival, size: int) -> bool:  # noqa: ARG002 — nothing is kept
-        return False
+        """All of it."""
+        return Exchange(self.upstream, json_value(self.ask), arrivals_of(self.came))
 
 
 def _recording(
-    about: About, request: bytes | None, taps: Sequence[_AskTap], events: Sequence[tuple[float, bytes, bool]]
+    about: About, request: bytes | None, taps: Sequence[_RecordedExchange], events: Sequence[tuple[float, bytes, bool]]
 ) -> Recording:
     """The recording. Called in a thread: it decodes all that was kept."""
     lines = [

@@ -5,7 +5,7 @@ from typing import Final, TypeAlias
 
 from ..json_text import json_bytes
 from .redaction import redacted_json
-from .shared_parts import Piece, SharedPart, SharedParts, data_of
+from .shared_parts import Piece, SharedPart, SharedParts, data_of, whole_data_of
 
 EACH_NOTE: Final = 200
 """Bytes counted for a note in addition to its JSON."""
@@ -16,11 +16,13 @@ EACH_EVENT: Final = 48
 class KeptMessage:
     """A note in pieces, which have no secrets."""
 
-    __slots__ = ("name", "pieces")
+    __slots__ = ("name", "parts_of_request", "pieces")
 
-    def __init__(self, name: str, pieces: Sequence[Piece]) -> None:
+    def __init__(self, name: str, pieces: Sequence[Piece], parts_of_request: int = 0) -> None:
         self.name = name
         self.pieces = pieces
+        self.parts_of_request = parts_of_request
+        """How many of its shared parts are of the client's request: the first ones."""
 
     @property
     def own_size(self) -> int:
@@ -39,6 +41,28 @@ class KeptMessage:
     def shown(self, head: bytes) -> bytes:
         """Its JSON, which begins with `head`."""
         return head + data_of(self.pieces)[1:]
+
+    @property
+    def whole(self) -> bytes:
+        """Its JSON with encrypted content, for a recording."""
+        return whole_data_of(self.pieces)
+
+    def with_request(self, items_from: int) -> bytes:
+        """Its JSON with nothing of shared parts but those of the request; of its items only the ones from this on.
+
+        A zero stands in place of each of the others.
+        """
+        parts = items = 0
+        written: list[bytes] = []
+        for piece in self.pieces:
+            if isinstance(piece, bytes):
+                written.append(piece)
+                continue
+            is_item = piece.item is not None
+            is_wanted = parts < self.parts_of_request and (not is_item or items >= items_from)
+            written.append(piece.data if is_wanted else b"0")
+            parts, items = parts + 1, items + is_item
+        return b"".join(written)
 
 
 class Batch:

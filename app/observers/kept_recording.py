@@ -2,38 +2,36 @@
 
 import re
 import time
-from codecs import getincrementaldecoder
 from collections.abc import Iterator
 from io import BytesIO
-from typing import Any, Final
+from typing import Final
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from msgspec import Raw
 
 from ..json_text import json_value
-from ..recordings.comparison import ended_by_client
-from ..recordings.recording import MOST_ASKS, About, Arrival, ClientEvent, Exchange, Recording
+from ..recordings.readable_seals import Open, with_readable
+from ..recordings.recording import MOST_ASKS, About, ClientEvent, Exchange, Recording
 from ..recordings.recording_files import files_of
 from ..version import VERSION
+from .arrivals import arrivals_of
 from .folder_recorder import OUTCOME
 from .kept_notes import Batch
-from .recorded_ask import RawAnswer
-from .shown_turn import Snapshot, shown_asks
+from .shown_turn import Members, Snapshot, posted
 
 _LEFT_OUT: Final = re.compile(r"(?:…|\\u2026) \([0-9]{1,12} (?:characters|bytes)")
 """What the inspector shows in place of what it does not keep."""
 _SEALED: Final = re.compile(r'"(?:…|\\u2026) \([0-9]{1,12} characters, sealed\)"')
 """In an answer, encrypted content is not compared."""
-_WHOLE: Final = frozenset({"completed", "incomplete"})
 
 
 class NotKeptError(Exception):
     """A turn cannot be saved as a recording; the text is a sentence that says why."""
 
 
-def zipped(turn: Snapshot) -> bytes:
-    """The folder of its recording, in a ZIP file. Raises `NotKeptError`."""
-    files = files_of(recording_of(turn))
+def zipped(turn: Snapshot, open_: Open) -> bytes:
+    """The folder of its recording, in a ZIP file. Raises `NotKeptError`. `open_` opens what this server encrypted."""
+    files = files_of(recording_of(turn, open_))
     buffer = BytesIO()
     with ZipFile(buffer, "w", ZIP_DEFLATED) as archive:
         for name, data in files.items():
@@ -41,25 +39,21 @@ def zipped(turn: Snapshot) -> bytes:
     return buffer.getvalue()
 
 
-def recording_of(turn: Snapshot) -> Recording:
+def recording_of(turn: Snapshot, open_: Open) -> Recording:
     """It as a recording. Raises `NotKeptError` if a part of it is not kept, without which it cannot be replayed."""
-    origin, request = turn.origin, turn.request
+    origin, request = turn.origin, turn.whole_request
     if turn.row["state"] == "running":
         raise NotKeptError("This turn still runs.")
     if origin is None or not request:
-        raise NotKeptError("The request of this turn is not kept, because no upstream was asked.")
+        raise NotKeptError("The request was refused before it was understood.")
     if "left_out" in request or any(_LEFT_OUT.search(_text(value)) for value in request.values()):
-        raise NotKeptError(
-            "The request is not kept in full: encrypted content, files and very long parts are left out."
-        )
+        raise NotKeptError("The request is not kept in full: files and very long parts are left out.")
     if turn.left_out:
         raise NotKeptError("Some events of this turn were too large to be kept.")
-    if turn.fields.get("searches") or turn.fields.get("opened_pages"):
-        raise NotKeptError("This server searched the web in this turn, and what it found is not kept.")
-    exchanges = [_exchange(turn, ask) for ask in shown_asks(turn)]
+    exchanges = [exchange for ask in turn.asked for exchange in _exchanges(turn, ask)]
     if len(exchanges) > MOST_ASKS:
         raise NotKeptError(f"This turn has more than {MOST_ASKS} requests to upstreams.")
-    recording = Recording(
+    return Recording(
         About(
             am_proxy=VERSION,
             recorded=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(turn.row["began"])),
@@ -74,39 +68,21 @@ def recording_of(turn: Snapshot) -> Recording:
             upstreams=[exchange.upstream for exchange in exchanges],
             outcome={name: turn.fields[name] for name in OUTCOME if name in turn.fields},
         ),
-        {name: json_value(bytes(value)) for name, value in request.items()},
+        with_readable({name: json_value(bytes(value)) for name, value in request.items()}, open_),
         exchanges,
         list(_events(turn)),
     )
-    if turn.fields.get("finish") not in _WHOLE or ended_by_client(recording):
-        raise NotKeptError("This turn broke off, and what the upstream would have sent is not known.")
-    return recording
 
 
-def _exchange(turn: Snapshot, ask: dict[str, Any]) -> Exchange:
-    kept = turn.asks[ask["number"] - 1]
-    upstream = json_value(bytes(ask["upstream"]))
-    body = bytes(ask["body"])
-    tries = sum(step.name == "asking" for step in kept.times.steps)
-    if ask["error"] is not None or tries > 1:
-        raise NotKeptError(f"The upstream {upstream} failed first, and its error is not kept as it came.")
-    if kept.raw is None:
-        raise NotKeptError(f"The answer of the upstream {upstream} is not kept as it came, because it has no own HTTP.")
-    if kept.raw.left_out:
+def _exchanges(turn: Snapshot, ask: Members) -> Iterator[Exchange]:
+    made = turn.asks[json_value(ask["ask_number"]) - 1].made
+    upstream = json_value(ask["upstream"])
+    if not made.is_whole:
         raise NotKeptError(f"The answer of the upstream {upstream} was too long to be kept in full.")
-    if kept.outcome not in {"answered", "again"} or ask["goes_on"]:
-        raise NotKeptError(f"The answer of the upstream {upstream} broke off or was paused.")
-    if _LEFT_OUT.search(_text(body)):
+    if _LEFT_OUT.search(_text(ask["ask"])):
         raise NotKeptError("A request to an upstream is not kept in full: files and very long parts are left out.")
-    return Exchange(upstream, json_value(body), list(_arrivals(kept.raw, kept.times.first or 0.0)))
-
-
-def _arrivals(raw: RawAnswer, first: float) -> Iterator[Arrival]:
-    """An answer that was read to its end. A character whose bytes came in two pieces belongs to the later one."""
-    yield Arrival(at=first, status=200)
-    decoder = getincrementaldecoder("utf-8")("surrogateescape")
-    for number, (at, data) in enumerate(zip(raw.times, raw.pieces, strict=True), 1):
-        yield Arrival(at=at, text=decoder.decode(data, final=number == len(raw.pieces)))
+    for each in made.tries:
+        yield Exchange(upstream, json_value(bytes(posted(ask["ask"], each.shape))), arrivals_of(each.came))
 
 
 def _events(turn: Snapshot) -> Iterator[ClientEvent]:
@@ -116,6 +92,10 @@ def _events(turn: Snapshot) -> Iterator[ClientEvent]:
                 if _LEFT_OUT.search(_SEALED.sub("", _text(event))):
                     raise NotKeptError("An event is not kept in full: files and very long parts are left out.")
                 yield ClientEvent(at=note.at, event=json_value(event))
+        elif note.name == "refused":
+            members = json_value(note.shown(b"{"))
+            refused = {name: members[name] for name in ("status", "error")}
+            yield ClientEvent(at=members["at"], refused=refused)
 
 
 def _text(data: bytes | Raw) -> str:

@@ -22,68 +22,57 @@ from ..protocol.events import (
 )
 from ..protocol.problems import Problem
 from ..protocol.request.create_response import CreateResponse
-from ..protocol.response import Usage
 from ..turns.log import HIDDEN
 from ..turns.prompt_comparison import ComparedPrompt, KnownPrompt
-from ..upstreams.port import WIRE
-from .conversations import TurnPlace
+from ..upstreams.taps import follow
 from .first_words import cut
 from .in_order import BUSY, Backlog, InOrder
 from .kept_notes import Batch, Kept, KeptMessage
-from .recorded_ask import Outcome, RecordedAsk
-from .redaction import LONGEST, ask_left_out, brief, redacted
+from .listed_turn import ListedTurn
+from .recorded_ask import AskKind, Outcome, RecordedAsk
+from .redaction import ask_left_out, brief, redacted
 from .request_origin import RequestOrigin, origin_of
 from .ring import Ring
 from .shared_parts import LEAST, SharedParts, pieces_of, pieces_of_json
-from .turn_contents import AnswerContents, AskedContents, answer_contents, asked_contents, tokens_of
+from .turn_contents import AnswerContents, AskedContents, answer_contents, asked_contents, requested_contents
 
+MOST_REQUEST: Final = 4 * 1024 * 1024
+"""Bytes of a request that is kept: most of it is shared with other turns of the conversation."""
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Bytes of one turn that are kept: the requests and the events. Later events are only counted."""
 EACH: Final = 512
 """Bytes counted for every event that waits to be kept, in addition to its text."""
 EACH_TURN: Final = 4096
 """Bytes counted for every turn, in addition to its notes."""
-MOST_CALLS: Final = 8
-"""Names of called tools in a row."""
 
 _encode: Final = msgspec.json.Encoder().encode
 
 
-class Recorded:
+class Recorded(ListedTurn):
     """The record of one turn. Long notes are made in threads; their order is kept."""
 
     def __init__(self, ring: Ring["Recorded"], number: int, fields: Mapping[str, Any], backlog: Backlog) -> None:
+        super().__init__(number, fields)
         self._ring = ring
-        self._fields = fields
         self._in_order = InOrder(backlog, fields)
         self._start = time.perf_counter()
-        self._began = time.time()
-        self._has_begun = self._has_ended = False
+        self._has_begun = False
         self._room = MOST_BYTES
         self._echoed = 0
         """Bytes of the request that a response may repeat."""
-        self.number = number
-        self.id = str(fields.get("request_id", ""))
+        self._unasked: tuple[dict[str, Any], int] | None = None
+        """The request, and its bytes, as long as no upstream was asked."""
         self.kept_for: str | None = None
         """The owner for whom it is kept; None if it is not."""
         self.notes: list[Kept] = []
-        self.size = 0
-        """Bytes that are counted for it, without the parts that it shares with others."""
         self.left_out = 0
         """Events that were not kept."""
         self.prompt: KnownPrompt | None = None
         """Its prompt, with which those of later turns are compared."""
         self.compared: ComparedPrompt | None = None
         """What changed in it since an earlier one."""
-        self.place: TurnPlace | None = None
         self.origin: RequestOrigin | None = None
         """What else a recording of it needs to know."""
-        self._said = self._problem = ""
-        self._answer = AnswerContents("", [], [], [])
-        self._usage: Usage | None = None
-        self._first_ms: float | None = None
-        self.asks: list[RecordedAsk] = []
-        """The requests to upstreams, the last of which may be running."""
 
     @property
     def owner(self) -> str:
@@ -103,29 +92,35 @@ class Recorded:
     def requested(self, request: CreateResponse, *, for_codex: bool, sees_causes: bool) -> None:
         """Where the request came from."""
         self.origin = origin_of(request, self._ring.settings_for, for_codex=for_codex, sees_causes=sees_causes)
+        self._unasked = request.raw, request.size
+
+    def invalid(self, raw: dict[str, Any], size: int) -> None:
+        """What came instead of a valid request."""
+        self._unasked = raw, size
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:
         """The client's request, and what this upstream is asked."""
-        self._next_ask()
+        self._next_ask(upstream)
+        self._unasked = None
         more = {"upstream": upstream, "warnings": warnings, "at": self.now, "ask_number": len(self.asks)}
         self._echoed = request.size if request.size <= LONG else 0
         parts = self._parts
-        if request.size > LONGEST or not self._write(
+        if request.size > MOST_REQUEST or not self._write(
             2 * request.size,  # the ask is about as long
             partial(asked_contents, request, ask, self._fields.get("prompt"), more, parts),
             self._keep_asked,
         ):
-            why = "" if request.size > LONGEST else BUSY
+            why = "" if request.size > MOST_REQUEST else BUSY
             self._write(
                 0, lambda: AskedContents([json_bytes({**brief(request, why), **more})], [], ""), self._keep_asked
             )
 
     def goes_on(self, ask: Any, size: int, upstream: str) -> None:
         """What this upstream is asked to go on with a paused answer."""
-        self._next_ask()
+        self._next_ask(upstream, goes_on=True)
         more = {"upstream": upstream, "warnings": [], "at": self.now, "ask_number": len(self.asks), "goes_on": True}
-        if size > LONGEST or not self._add("asked", size, lambda: {"ask": ask, **more}):
-            self._add("asked", 0, lambda: {**ask_left_out(size, "" if size > LONGEST else BUSY), **more})
+        if size > MOST_REQUEST or not self._add("asked", size, lambda: {"ask": ask, **more}):
+            self._add("asked", 0, lambda: {**ask_left_out(size, "" if size > MOST_REQUEST else BUSY), **more})
 
     def attempt_failed(self, upstream: str, problem: Problem) -> None:
         """The problem of one upstream. If the client gets it as well, `refused` shows it once more."""
@@ -152,7 +147,8 @@ class Recorded:
     def refused(self, problem: Problem) -> None:
         """The problem that the client gets instead of an answer."""
         self._problem = cut(problem.message)
-        self._add("refused", 0, lambda: {"status": problem.shape.status, **redacted(problem.body())})
+        at = self.now
+        self._add("refused", 0, lambda: {"at": at, "status": problem.shape.status, **redacted(problem.body())})
 
     def ended(self, fields: Mapping[str, Any]) -> None:
         """The fields of the turn's log line."""
@@ -160,41 +156,12 @@ class Recorded:
         shown = {name: value for name, value in fields.items() if name not in HIDDEN}
         if not self._has_begun:
             self._begin()
+        if self._unasked is not None:
+            raw, size = self._unasked
+            self._unasked = None
+            make = partial(requested_contents, raw, size if size > MOST_REQUEST else 0, self._parts)
+            self._write(size if size <= MOST_REQUEST else 0, make, self._keep_request)
         self._write(0, lambda: shown, self._keep_end)
-
-    def row(self) -> dict[str, Any]:
-        """Its row in the list: see `app/inspector/__init__.py`."""
-        fields, usage, place = self._fields, self._usage, self.place
-        client = fields.get("client")
-        return {
-            "number": self.number,
-            "id": self.id,
-            "began": round(self._began, 3),
-            "when": time.strftime("%H:%M:%S", time.localtime(self._began)),
-            "session": None if place is None else place.session,
-            "place": None if place is None else place.number_in_session,
-            "model": fields.get("model", ""),
-            "upstream": fields.get("upstream", ""),
-            "key": fields.get("key", ""),
-            "client": "" if client is None else client.name,
-            "websocket": bool(fields.get("websocket")),
-            "state": "ended" if self._has_ended else "running",
-            "finish": fields.get("finish", "") if self._has_ended else "",
-            "status": fields.get("status"),
-            "error": fields.get("error", ""),
-            "problem": self._problem or cut(str(fields.get("problem", ""))),
-            "said": self._said,
-            "answered": self._answer.words,
-            "calls": self._answer.calls[:MOST_CALLS],
-            "more_calls": max(len(self._answer.calls) - MOST_CALLS, 0),
-            "tokens": None if usage is None else tokens_of(usage),
-            "first_ms": self._first_ms,
-            "total_ms": fields.get("duration_ms") if self._has_ended else None,
-            "cost": _cost(fields),
-            "asks": len(self.asks),
-            "summarized": "compaction" in fields,
-            "bytes": self.size,
-        }
 
     def forget(self) -> None:
         """Forgets what it holds."""
@@ -231,7 +198,10 @@ class Recorded:
         return Batch(at, [raw if len(raw) < LEAST else pieces_of_json(raw, parts) for raw in raws])
 
     def _keep_asked(self, asked: AskedContents) -> None:
-        if self._keep(KeptMessage("asked", asked.pieces)) and self.place is None:
+        self._keep_request(asked, "asked")
+
+    def _keep_request(self, asked: AskedContents, name: str = "requested") -> None:
+        if self._keep(KeptMessage(name, asked.pieces, asked.parts_of_request)) and self.place is None:
             client = self._fields.get("client")
             name = "" if client is None else client.conversation
             self.place = self._ring.conversations_of(self.owner).began(self.number, asked.items, name)
@@ -250,11 +220,21 @@ class Recorded:
         self._keep(KeptMessage("ended", [json_bytes({"fields": fields, "left_out": self.left_out})]))
         self._ring.changed(self)
 
-    def _next_ask(self) -> None:
+    def _next_ask(self, upstream: str, *, goes_on: bool = False) -> None:
         self._end_ask("again")
-        ask = RecordedAsk(self._start, partial(self._ring.counted, self))
+        ask = RecordedAsk(self._start, partial(self._ring.counted, self), upstream, self._kind_of(upstream, goes_on))
         self.asks.append(ask)
-        WIRE.set(ask)
+        follow(ask)
+
+    def _kind_of(self, upstream: str, goes_on: bool) -> AskKind:  # noqa: FBT001 — it has a name where it is called
+        if not self.asks:
+            return "ask"
+        if goes_on:
+            return "going_on"
+        before = self.asks[-1]
+        if before.outcome != "refused":
+            return "second_ask"
+        return "again" if before.upstream == upstream else "fallback"
 
     def _end_ask(self, outcome: Outcome) -> None:
         if self.asks:
@@ -287,10 +267,3 @@ class Recorded:
             return False
         self._room -= size
         return self._ring.publish(self, note, size)
-
-
-def _cost(fields: Mapping[str, Any]) -> dict[str, Any] | None:
-    """What it cost, as an estimate."""
-    if "cost_estimate" not in fields:
-        return None
-    return {"amount": fields["cost_estimate"], "currency": "USD", "source": fields["cost_source"]}

@@ -8,7 +8,7 @@ from ..turns.prompt_comparison import ComparedPrompt, KnownPrompt
 from .conversations import Conversations
 from .in_order import Backlog
 from .kept_notes import Kept, KeptMessage
-from .recorded_turn import EACH_TURN, Recorded
+from .recorded_turn import EACH_TURN, MOST_REQUEST, Recorded
 from .shared_parts import SharedParts
 from .watchers import ListWatcher, Note, NoteWatcher, Seen
 
@@ -28,7 +28,9 @@ class Recorder:
         self._keyed = keyed
         self.settings_for: SettingsFor = _no_settings
         """Returns the settings that matter for turns with a model, as they are now."""
-        self._backlog = Backlog()
+        self._backlog = Backlog(
+            8 * MOST_REQUEST, 2 * MOST_REQUEST
+        )  # a request and its ask are counted as twice its size
         self._numbers = count(1)
         self._sessions = count(1)
         self._turns: dict[int, Recorded] = {}
@@ -124,24 +126,21 @@ class Recorder:
         held = self._held.get(owner)
         return [] if held is None else [self._turns[number] for number in held.conversations.turns_of(session)]
 
-    async def watch(self, may_see: MaySee, number: int | None = None) -> AsyncIterator[Note]:
-        """All notes in the buffer, then each new one, of the owners that may be seen. Ends for slow watchers.
-
-        With a `number`, only those of this turn, up to its end.
-        """
-        kept = [(turn, len(turn.notes)) for turn in self.turns(may_see) if number in {None, turn.number}]
+    async def watch(self, may_see: MaySee, number: int) -> AsyncIterator[Note]:
+        """All notes of one turn that are kept, then each new one, up to its end. Ends earlier for slow watchers."""
+        turn = self.turn(number, may_see)
+        until = 0 if turn is None else len(turn.notes)
         watcher = NoteWatcher(may_see, number)
         self._watchers.add(watcher)
         last = ""
         try:
-            for turn, until in kept:
-                for index in range(until):
-                    if index >= len(turn.notes):
-                        break  # it was forgotten meanwhile
-                    note = turn.notes[index]
-                    last = note.name
-                    yield Note(note.name, note.shown(turn.head))
-            while (number is None or last not in _LAST) and (seen := await watcher.next()) is not None:
+            for index in range(until):
+                if turn is None or index >= len(turn.notes):
+                    break  # it was forgotten meanwhile
+                note = turn.notes[index]
+                last = note.name
+                yield Note(note.name, note.shown(turn.head))
+            while last not in _LAST and (seen := await watcher.next()) is not None:
                 last = seen.note.name
                 yield Note(seen.note.name, seen.note.shown(seen.head))
         finally:

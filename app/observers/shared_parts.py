@@ -19,7 +19,7 @@ import msgspec
 
 from ..json_text import json_bytes, json_value
 from .item_digest import item_digest
-from .redaction import redacted_json
+from .redaction import SEALED, redacted_json, sealed_in, with_sealed
 
 OVERHEAD: Final = 256
 """Bytes that a part takes in addition to its JSON."""
@@ -35,14 +35,21 @@ DIGEST: Final = 16
 class SharedPart:
     """A part, without secrets, and how many documents have it."""
 
-    __slots__ = ("data", "digest", "item", "users")
+    __slots__ = ("data", "digest", "item", "sealed", "users")
 
-    def __init__(self, digest: bytes, data: bytes, item: bytes | None) -> None:
+    def __init__(self, digest: bytes, data: bytes, item: bytes | None, sealed: tuple[str, ...] = ()) -> None:
         self.digest = digest
         self.data = data
+        self.sealed = sealed
+        """Encrypted content that is left out of it. It is not shown, but a recording needs it."""
         self.item = item
         """The `item_digest` of an item of a conversation; None for other parts."""
         self.users = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes."""
+        return len(self.data) + OVERHEAD + sum(map(len, self.sealed))
 
 
 Piece: TypeAlias = bytes | SharedPart
@@ -60,13 +67,15 @@ class SharedParts:
         known = self._parts.get(digest)
         if known is not None:
             return known
-        return SharedPart(digest, redacted_json(raw, key), None if item is None else item_digest(item))
+        data = redacted_json(raw, key)
+        sealed = sealed_in(raw, key) if SEALED in data else ()
+        return SharedPart(digest, data, None if item is None else item_digest(item), sealed)
 
     def hold(self, part: SharedPart) -> tuple[SharedPart, int]:
         """The part that is kept, and the bytes that this takes."""
         kept = self._parts.setdefault(part.digest, part)
         kept.users += 1
-        return kept, len(kept.data) + OVERHEAD if kept.users == 1 else 0
+        return kept, kept.size if kept.users == 1 else 0
 
     def release(self, part: SharedPart) -> int:
         """One document less has the part. The bytes that are free now."""
@@ -74,7 +83,7 @@ class SharedParts:
         if part.users:
             return 0
         del self._parts[part.digest]
-        return len(part.data) + OVERHEAD
+        return part.size
 
 
 def pieces_of(value: Mapping[str, Any], parts: SharedParts) -> list[Piece]:
@@ -107,6 +116,11 @@ def pieces_of_json(raw: bytes, parts: SharedParts) -> list[Piece]:
 def data_of(pieces: Iterable[Piece]) -> bytes:
     """The JSON."""
     return b"".join([piece if isinstance(piece, bytes) else piece.data for piece in pieces])
+
+
+def whole_data_of(pieces: Iterable[Piece]) -> bytes:
+    """The JSON with the encrypted content that was left out."""
+    return b"".join([each if isinstance(each, bytes) else with_sealed(each.data, each.sealed) for each in pieces])
 
 
 def joined(pieces: Sequence[Piece]) -> list[Piece]:

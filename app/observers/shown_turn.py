@@ -1,5 +1,7 @@
 """A turn as the inspector shows it: put together from its notes when someone looks at it. Runs in a thread."""
 
+import json
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -8,20 +10,23 @@ from msgspec import Raw
 
 from ..json_text import json_bytes, json_value
 from ..turns.prompt_comparison import ComparedPrompt
-from ..upstreams.port import Shape
+from ..upstreams.taps import Shape
 from .conversations import TurnPlace
-from .kept_notes import Batch, Kept
+from .kept_notes import Batch, Kept, KeptMessage
 from .prompt_changes import LIST, cache_change, changes, items_of
-from .recorded_ask import Outcome, RawAnswer
+from .recorded_ask import AskTimes, MadeRequests, Outcome
 from .recorded_turn import Recorded
 from .request_origin import RequestOrigin
 from .shared_parts import Piece
-from .timeline import AskTimes, timeline
+from .timeline import timeline
 
 Json = dict[str, Any]
 Members = dict[str, Raw]
 OBJECT: Final = msgspec.json.Decoder(Members)
 _FIRST: Final = b"{"
+_NO_ITEM: Final = sys.maxsize
+_REQUESTS: Final = frozenset({"asked", "requested"})
+"""Notes with the request."""
 _LAST: Final = frozenset({"response.completed", "response.failed", "response.incomplete"})
 
 
@@ -30,8 +35,7 @@ class ShownAsk(NamedTuple):
 
     times: AskTimes
     outcome: Outcome
-    raw: RawAnswer | None
-    shape: Shape | None
+    made: MadeRequests
 
 
 class Snapshot(NamedTuple):
@@ -53,11 +57,31 @@ class Snapshot(NamedTuple):
     @property
     def request(self) -> Members:
         """The members of the request; none if it is not kept."""
+        return self.request_from(0)
+
+    def request_from(self, item: int) -> Members:
+        """The same with zeros in place of the items before this one, which makes it short."""
         for note in self.notes:
-            if note.name == "asked":
-                request = OBJECT.decode(note.shown(_FIRST)).get("request")
+            if isinstance(note, KeptMessage) and note.name in _REQUESTS:
+                request = OBJECT.decode(note.with_request(item)).get("request")
                 return {} if request is None else OBJECT.decode(request)
         return {}
+
+    @property
+    def whole_request(self) -> Members:
+        """The same with the encrypted content that is not shown."""
+        whole = next((each.whole for each in self._messages if each.name in _REQUESTS), b"{}")
+        request = OBJECT.decode(whole).get("request")
+        return {} if request is None else OBJECT.decode(request)
+
+    @property
+    def asked(self) -> list[Members]:
+        """What upstreams were asked: the members of each note, with the encrypted content that is not shown."""
+        return [OBJECT.decode(each.whole) for each in self._messages if each.name == "asked"]
+
+    @property
+    def _messages(self) -> list[KeptMessage]:
+        return [note for note in self.notes if isinstance(note, KeptMessage)]
 
     @property
     def response(self) -> Raw | None:
@@ -71,10 +95,7 @@ class Snapshot(NamedTuple):
 
 def snapshot(turn: Recorded) -> Snapshot:
     """What is kept of a turn now. Call it on the event loop."""
-    asks = [
-        ShownAsk(AskTimes(ask.started, ask.first, ask.ended, tuple(ask.steps)), ask.outcome, ask.raw, ask.shape)
-        for ask in turn.asks
-    ]
+    asks = [ShownAsk(ask.times, ask.outcome, ask.made) for ask in turn.asks]
     notes = tuple(turn.notes)
     return Snapshot(
         turn.number, turn.id, turn.row(), turn.fields, notes, asks, turn.steps, turn.place, turn.compared,
@@ -116,7 +137,7 @@ def shown_session(session: int, turns: Sequence[Snapshot]) -> bytes:
     shown: list[Json] = []
     known = {turn.number: turn for turn in turns}
     for turn in turns:
-        request = turn.request
+        request = turn.request_from(0 if turn.place is None else turn.place.new_from)
         since = None if turn.place is None else turn.place.since
         changed = _changes(turn, request, None if since is None else known.get(since))
         new_from = 0 if changed is None else changed["new_items"][0]
@@ -136,15 +157,16 @@ def shown_session(session: int, turns: Sequence[Snapshot]) -> bytes:
 
 def numbers_with(text: str, turns: Mapping[int, Sequence[Kept]]) -> list[int]:
     """The numbers of the turns in whose notes this text occurs, in whatever case. Deltas are looked at one by one."""
-    sought = json_bytes(text)[1:-1].lower()
+    forms = _forms_of(text)
     known: dict[bytes, bool] = {}
     """By the digests of parts, which many turns share."""
 
     def occurs(piece: Piece) -> bool:
         if isinstance(piece, bytes):
-            return sought in piece.lower()
+            return any(form in piece.lower() for form in forms)
         if piece.digest not in known:
-            known[piece.digest] = sought in piece.data.lower()
+            data = piece.data.lower()
+            known[piece.digest] = any(form in data for form in forms)
         return known[piece.digest]
 
     def is_in(note: Kept) -> bool:
@@ -155,6 +177,13 @@ def numbers_with(text: str, turns: Mapping[int, Sequence[Kept]]) -> list[int]:
     return [number for number, notes in turns.items() if any(map(is_in, notes))]
 
 
+def _forms_of(text: str) -> set[bytes]:
+    """A text in JSON, and in JSON that is itself a text in JSON, as the arguments of a call are."""
+    once = json_bytes(text)[1:-1].lower()
+    inside = [once, json.dumps(text)[1:-1].lower().encode()]  # a client may write only ASCII
+    return {once, *(json_bytes(each.decode())[1:-1] for each in inside)}
+
+
 def _changes(turn: Snapshot, request: Members, before: Snapshot | None) -> Json | None:
     if turn.place is None or turn.place.since is None or before is None:
         return None
@@ -163,7 +192,7 @@ def _changes(turn: Snapshot, request: Members, before: Snapshot | None) -> Json 
         "since": turn.place.since,
         "since_id": before.id,
         "is_continued": turn.place.is_continued,
-        **changes(request, before.request, new_from),
+        **changes(request, before.request_from(0 if new_from is None else _NO_ITEM), new_from),
         "cache": cache_change(turn.compared, turn.row["tokens"]),
     }
 
@@ -182,12 +211,12 @@ def shown_asks(turn: Snapshot) -> list[Json]:
 def _ask(turn: Snapshot, members: Members) -> Json:
     number = json_value(members["ask_number"])
     kept = turn.asks[number - 1]
-    raw = kept.raw
+    made = kept.made
     return {
         "number": number,
         "upstream": members["upstream"],
         "model": OBJECT.decode(members["ask"]).get("model", ""),
-        "body": _posted(members["ask"], kept.shape),
+        "body": posted(members["ask"], made.tries[-1].shape if made.tries else None),
         "prompt": members.get("prompt"),
         "warnings": members["warnings"],
         "goes_on": "goes_on" in members,
@@ -196,11 +225,11 @@ def _ask(turn: Snapshot, members: Members) -> Json:
         "first_ms": kept.times.first,
         "ended_ms": kept.times.ended,
         "outcome": kept.outcome,
-        "raw": None if raw is None else {"text": raw.text, "bytes": raw.bytes, "left_out": raw.left_out},
+        **made.shown,
     }
 
 
-def _posted(ask: Raw, shape: Shape | None) -> Raw:
+def posted(ask: Raw, shape: Shape | None) -> Raw:
     """The body that was posted, as far as the ask is kept."""
     if shape is None or "messages" not in OBJECT.decode(ask):
         return ask

@@ -1,5 +1,6 @@
 """What the list of turns, and the search for the turn before, need of a request and of an answer."""
 
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -26,6 +27,8 @@ class AskedContents(NamedTuple):
     items: list[bytes]
     """The digests of its input."""
     said: str
+    parts_of_request: int = 0
+    """How many of the shared parts are of the request: the first ones."""
 
 
 class AnswerContents(NamedTuple):
@@ -42,13 +45,30 @@ def asked_contents(
 ) -> AskedContents:
     """What a note shows of a request and what its upstream is asked, of the prompt in no dialect, and `more`."""
     sent = pieces_of(request.raw, parts)
-    items = [each.item for each in sent if isinstance(each, SharedPart) and each.item is not None]
-    if isinstance(request.raw.get("input"), str):
-        items = [item_digest(item) for item in as_items(request.raw["input"])]
+    items = _items_of(request.raw, sent)
     shown = [] if prompt is None else [b',"prompt":', *_prompt_pieces(prompt, parts)]
     rest = redacted_json(json_bytes(more))
     pieces = [b'{"request":', *sent, b',"ask":', *pieces_of(ask, parts), *shown, b"," + rest[1:]]
-    return AskedContents(joined(pieces), items, said_in(request.raw))
+    return AskedContents(joined(pieces), items, said_in(request.raw), _parts_in(sent))
+
+
+def requested_contents(raw: dict[str, Any], too_long: int, parts: SharedParts) -> AskedContents:
+    """The same for a request for which no upstream was asked. Of one that is `too_long`, its bytes are shown."""
+    if too_long:
+        return AskedContents([json_bytes({"request": {"left_out": f"… ({too_long} bytes)"}})], [], "")
+    sent = pieces_of(raw, parts)
+    return AskedContents(joined([b'{"request":', *sent, b"}"]), _items_of(raw, sent), said_in(raw), _parts_in(sent))
+
+
+def _parts_in(pieces: list[Piece]) -> int:
+    return sum(isinstance(each, SharedPart) for each in pieces)
+
+
+def _items_of(raw: dict[str, Any], pieces: list[Piece]) -> list[bytes]:
+    """The digests of the items in its input."""
+    if isinstance(raw.get("input"), str):
+        return [item_digest(item) for item in as_items(raw["input"])]
+    return [each.item for each in pieces if isinstance(each, SharedPart) and each.item is not None]
 
 
 def _prompt_pieces(prompt: msgspec.Struct, parts: SharedParts) -> list[Piece]:
@@ -96,6 +116,13 @@ def _output_of(last: LastEvent | RelayedLast) -> list[Any]:
         except msgspec.DecodeError:
             output = json_value(last.body).get("output")
     return output if isinstance(output, list) else []
+
+
+def cost_of(fields: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a turn with this log line cost, as an estimate."""
+    if "cost_estimate" not in fields:
+        return None
+    return {"amount": fields["cost_estimate"], "currency": "USD", "source": fields["cost_source"]}
 
 
 def tokens_of(usage: Usage) -> dict[str, int]:

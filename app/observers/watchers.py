@@ -1,4 +1,4 @@
-"""Readers of the inspector's ring buffer: of the notes of turns as they run, and of the list of turns."""
+"""Readers of the inspector's ring buffer: of the notes of a turn as it runs, and of the list of turns."""
 
 import asyncio
 from collections import deque
@@ -42,9 +42,9 @@ class Seen(NamedTuple):
 
 
 class NoteWatcher:
-    """One reader of turns as they run, and the notes it has not read yet. With a `number`, of one turn."""
+    """One reader of the turn with this number, and the notes it has not read yet."""
 
-    def __init__(self, may_see: Callable[[str], bool], number: int | None) -> None:
+    def __init__(self, may_see: Callable[[str], bool], number: int) -> None:
         self._may_see = may_see
         self._number = number
         self._queue: asyncio.Queue[tuple[Seen | None, int]] = asyncio.Queue()
@@ -52,7 +52,7 @@ class NoteWatcher:
 
     def add(self, seen: Seen) -> bool:
         """Queues a note for the watcher. False if it reads too slowly."""
-        if self._number not in {None, seen.turn.number} or not self._may_see(seen.turn.kept_for or ""):
+        if self._number != seen.turn.number or not self._may_see(seen.turn.kept_for or ""):
             return True
         size = seen.size
         self._bytes += size

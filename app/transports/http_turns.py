@@ -107,6 +107,7 @@ class TurnEndpoint(ABC):
         finally:  # a refusal has these headers too
             scope["state"]["headers"] = self.service.limits.headers(caller)
         await wait_to_start(caller.owner)
+        turn.log.reached("admitted")
         async with self.bodies.read(headers, receive, caller) as body, UntilDisconnect(receive):
             turn.log.reached("body")
             yield body, headers.get("originator", "")

@@ -146,6 +146,8 @@ class Lane:
                     if (decided := turn.admit(context.caller)) is not None:
                         await decided
                     await wait_to_start(context.caller.owner)
+                    turn.log.reached("admitted")
+                    turn.log.reached("body")
                     raw = await context.service.decode(data)
                     frame = parse_frame(raw, lenient=context.lenient)
                     if frame.previous_response_id is not None:
@@ -184,6 +186,8 @@ class Lane:
             async with context.new_turn() as turn:
                 if (decided := turn.admit(context.caller)) is not None:
                     await decided
+                turn.log.reached("admitted")
+                turn.log.reached("body")
                 remembered = Remembered(response_id, ended.conversation, None)
                 history = await off_loop(size, context.memory.recall, remembered)
                 body = {**ended.frame.body, "input": [*history, *items_of(steers)]}

@@ -3,7 +3,8 @@
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Any, Final, Literal, NamedTuple
 
@@ -11,10 +12,11 @@ from starlette.datastructures import Headers
 
 from ..prices import ModelPrice
 from ..protocol.events import Ending, Event, ItemEvent, LastEvent, RelayedItem, RelayedLast
-from ..protocol.problems import Problem
+from ..protocol.problems import Problem, ProblemError
 from ..protocol.request.create_response import CreateResponse
 from ..protocol.response import Response, Usage
 from ..settings import Key
+from ..upstreams.taps import TAPS
 from .observer import Observer, Observers
 
 log = logging.getLogger("am_proxy.turn")
@@ -78,8 +80,8 @@ class TurnLog:
         """Adds fields."""
         self._fields |= fields
 
-    def reached(self, step: Literal["body", "read"]) -> None:
-        """Notes when a step was reached: all of the body is there; it is read."""
+    def reached(self, step: Literal["admitted", "body", "read"]) -> None:
+        """Notes when a step was reached: the turn may begin; all of the body is there; it is read."""
         self._fields.setdefault("steps", {})[step] = time.perf_counter()
 
     def set_caller(self, caller: Key) -> None:
@@ -89,6 +91,15 @@ class TurnLog:
     def requested(self, request: CreateResponse, *, for_codex: bool, sees_causes: bool) -> None:
         """Called when the request is understood."""
         self._observers.requested(request, for_codex=for_codex, sees_causes=sees_causes)
+
+    @contextmanager
+    def reading(self, raw: dict[str, Any], size: int) -> Iterator[None]:
+        """Around the reading of a request from this JSON object of `size` bytes, which may not be a valid one."""
+        try:
+            yield
+        except ProblemError:
+            self._observers.invalid(raw, size)
+            raise
 
     def asked(
         self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str, prompt: Any = None
@@ -101,6 +112,7 @@ class TurnLog:
         if warnings or "warnings" in self._fields:
             self.note(warnings=warnings)
         self._fields["prompt"] = prompt
+        TAPS.set(())
         self._observers.each(lambda observer: observer.asked(request, ask, warnings, upstream))
         del self._fields["prompt"]  # it may be long
 
@@ -111,6 +123,7 @@ class TurnLog:
 
     def goes_on(self, ask: Any, size: int, upstream: str) -> None:
         """Called when an upstream is asked to go on with an answer that it has paused."""
+        TAPS.set(())
         self._observers.each(lambda observer: observer.goes_on(ask, size, upstream))
 
     def explain(self, cause: str) -> None:

@@ -62,6 +62,15 @@ def _has_requested(kind: type) -> bool:
     return issubclass(kind, RequestObserver)  # slow, as it compares the names of methods
 
 
+@runtime_checkable
+class InvalidRequestObserver(Protocol):
+    """An observer of one turn that also sees what is not even a valid request."""
+
+    def invalid(self, raw: dict[str, Any], size: int) -> None:
+        """The JSON object that was posted, of `size` bytes. It may have any shape."""
+        ...
+
+
 class Observer(Protocol):
     """Observes every turn."""
 
@@ -99,6 +108,15 @@ class Observers:
         def call(observer: TurnObserver) -> None:
             if _sees_requests(observer):
                 observer.requested(request, for_codex=for_codex, sees_causes=sees_causes)
+
+        self.each(call)
+
+    def invalid(self, raw: dict[str, Any], size: int) -> None:
+        """Calls the observers of what is no valid request."""
+
+        def call(observer: TurnObserver) -> None:
+            if isinstance(observer, InvalidRequestObserver):
+                observer.invalid(raw, size)
 
         self.each(call)
 

@@ -116,7 +116,8 @@ class TurnService:
         self, raw: dict[str, Any], turn: TurnLifecycle, size: int, *, previous_response_id: str | None = None
     ) -> CreateResponse:
         """The same for an object from `decode`, whose input holds the conversation up to `previous_response_id`."""
-        create = await off_loop(size, parse_object, raw, self._bounds, size)
+        with turn.log.reading(raw, size):
+            create = await off_loop(size, parse_object, raw, self._bounds, size)
         turn.log.note(model=create.model[:LOGGED_NAME], stream=create.stream)
         turn.log.reached("read")
         if previous_response_id is None:
@@ -126,8 +127,10 @@ class TurnService:
     async def read_for_summary(self, body: bytes, turn: TurnLifecycle) -> CreateResponse:
         """The request of a turn that only writes a summary. Raises `ProblemError` as `read` does."""
         raw = await self.decode(body)
-        create = await off_loop(len(body), parse_summary_request, raw, self._bounds, len(body))
+        with turn.log.reading(raw, len(body)):
+            create = await off_loop(len(body), parse_summary_request, raw, self._bounds, len(body))
         turn.log.note(model=create.model[:LOGGED_NAME], stream=False)
+        turn.log.reached("read")
         return create
 
     async def kept(self, create: CreateResponse) -> list[dict[str, Any]]:

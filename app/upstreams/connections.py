@@ -34,7 +34,8 @@ from typing import Any, Final, TypeVar
 
 from ..lean_aiohttp import AbstractResolver, HttpProcessingError, ResolveResult, ResponseHandler, aiohttp
 from ..own_thread import in_own_thread
-from .port import Keep, reached
+from .port import Keep
+from .taps import connects
 
 _TCP_INFO: Final = getattr(socket, "TCP_INFO", None) if sys.platform == "linux" else None
 _ACKNOWLEDGED: Final = 120
@@ -233,9 +234,9 @@ class Connector(aiohttp.TCPConnector):
         return connection
 
     async def _create_connection(self, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109 — aiohttp's method
-        reached("connecting")
+        connects(has_connected=False)
         connection = await super()._create_connection(req, traces, timeout)
-        reached("connected")
+        connects(has_connected=True)
         return connection
 
     def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:

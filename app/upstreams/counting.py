@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from .http_server import NOT_THERE, HttpRefusedError, HttpServer
+from .http_failures import HttpRefusedError
+from .http_server import NOT_THERE, HttpServer
 from .object_answer import json_object
 from .port import Counted
 

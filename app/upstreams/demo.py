@@ -11,6 +11,7 @@ from ..protocol.problems import Problem
 from .demo_json import sample
 from .demo_recall import OF_A_SUMMARY, recalled
 from .port import UpstreamRefused
+from .tapped_chunks import tapped_chunks
 
 Chunk = dict[str, Any]
 
@@ -53,8 +54,11 @@ class DemoAsk(NamedTuple):
 class Demo:
     """Answers every ask at once, one word at a time."""
 
-    async def open(self, ask: dict[str, Any], key: str | None = None) -> AsyncGenerator[Chunk]:  # noqa: ARG002 — it needs no key
+    def open(self, ask: dict[str, Any], key: str | None = None) -> AsyncGenerator[Chunk]:
         """Chat chunks, as a chat-completions server would stream them."""
+        return tapped_chunks(ask, self._chunks(ask, key))
+
+    async def _chunks(self, ask: dict[str, Any], key: str | None) -> AsyncGenerator[Chunk]:  # noqa: ARG002 — it needs no key
         demo_ask = _demo_ask(ask)
         if "busy" in demo_ask.words:
             raise UpstreamRefused(

@@ -14,15 +14,12 @@ from .chat_compat import shaped, tokenized
 from .chat_lines import ChatLines, NotAStreamError
 from .counting import CountingAddress
 from .faults import ReportedError, invalid_answer, is_error, problem_in_stream
-from .http_server import (
-    CONNECT,
-    TROUBLE,
-    HttpRefusedError,
-    HttpServer,
-    ResponseBody,
-)
-from .port import KEEP, Counted, Keep, UpstreamBroke, posts
+from .http_failures import TROUBLE, HttpRefusedError
+from .http_server import CONNECT, HttpServer
+from .port import KEEP, Counted, Keep, UpstreamBroke
 from .refused_param import with_param
+from .response_body import ResponseBody
+from .taps import posts
 
 Json = dict[str, Any]
 

@@ -12,7 +12,8 @@ from ..providers.capabilities import Capabilities
 from ..providers.claude_models import claude_model
 from .counting import CountingAddress
 from .faults import ReportedError, invalid_answer, problem_in_stream
-from .http_server import CONNECT, TROUBLE, HttpServer
+from .http_failures import TROUBLE
+from .http_server import CONNECT, HttpServer
 from .message_events import MessageEvents
 from .paused_answers import carried_on, may_pause
 from .port import KEEP, Counted, Keep, UpstreamBroke

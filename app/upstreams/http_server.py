@@ -14,7 +14,7 @@ are refused, because they would arrive in large blocks.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from types import MappingProxyType
@@ -25,16 +25,17 @@ from ..options import KeyHeader
 from ..protocol.problems import Problem
 from . import causes, faults
 from .causes import Cause
-from .connections import LARGE, Connector, in_pieces, sent
+from .connections import Connector, in_pieces, sent
 from .error_body import body_of, read
-from .port import KEEP, TRACE, WIRE, Keep, Outage, UpstreamRefused, reached
+from .http_failures import LOST, CompressedError, HttpRefusedError, failure_of
+from .port import KEEP, TRACE, Keep, Outage, UpstreamRefused
 from .proxies import proxy_for
+from .response_body import ResponseBody
 from .sse_lines import TooLongError
+from .taps import AnswerTap, tapped
 
 CONNECT: Final = 5
 """Seconds to look up and connect to a server, TLS included, if the configuration names no other time."""
-DRAIN_TIMEOUT: Final = 1
-"""Seconds that an answer has to end after its last event."""
 OVERLOADED: Final = 529
 """The status of a server of the Messages API that is overloaded. It may also say so in a stream, before any word."""
 NOT_THERE: Final = frozenset({HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED})
@@ -43,80 +44,8 @@ MOST_ERROR_BYTES: Final = 64 * 1024
 """Bytes of an error body that are read."""
 
 
-class HttpRefusedError(Exception):
-    """The server answered with something other than a success."""
-
-    def __init__(self, status: int, text: str, headers: Mapping[str, str]) -> None:
-        super().__init__(status)
-        self.status = status
-        self.text = text
-        self.headers = headers
-
-
-class CompressedError(Exception):
-    """The server compressed its answer although we asked it not to."""
-
-
-LOST: Final = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
-"""Errors of a request whose connection ended before an answer."""
-
-TROUBLE: Final = (HttpRefusedError, CompressedError, TooLongError, aiohttp.ClientError, OSError)
-"""Every error of a request to a server. `problem` translates it."""
-
-
-class _AnswerPieces:
-    """The bytes of a body as they arrive."""
-
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._content = response.content
-        self._wire = WIRE.get()
-
-    def __aiter__(self) -> "_AnswerPieces":
-        return self
-
-    async def __anext__(self) -> bytes:
-        try:
-            piece = await self._content.read(LARGE)
-        except RuntimeError as error:  # aiohttp raises this if no read is waiting when the connection ends
-            raise aiohttp.ClientPayloadError from error
-        if not piece:
-            raise StopAsyncIteration
-        if self._wire is not None:
-            self._wire.received(piece)
-        if len(piece) == LARGE:
-            await asyncio.sleep(0)  # more data is waiting: let other tasks run first
-        return piece
-
-
-class ResponseBody:
-    """The body of a successful answer, piece by piece. Its owner calls `release`."""
-
-    def __init__(self, response: aiohttp.ClientResponse, draining: set[asyncio.Task[None]]) -> None:
-        self._response = response
-        self._draining = draining
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        """Bytes as they arrive."""
-        return _AnswerPieces(self._response)
-
-    def release(self, *, complete: bool) -> None:
-        """Ends reading. `complete`: the last event was read, and the end of the body is near."""
-        if not complete or self._response.content.at_eof():
-            self._response.close()
-            return
-        task = asyncio.get_running_loop().create_task(self._drain())
-        self._draining.add(task)
-        task.add_done_callback(self._drained)  # not at the end of the task, which may be cancelled before it began
-
-    async def _drain(self) -> None:
-        with suppress(aiohttp.ClientError, OSError):
-            async with asyncio.timeout(DRAIN_TIMEOUT):
-                async for _ in self:
-                    pass
-
-    def _drained(self, task: asyncio.Task[None]) -> None:
-        self._draining.discard(task)
-        self._response.close()
+COUNTING: Final = ("/input_tokens", "/tokenize", "/count_tokens")
+"""How addresses end at which tokens are counted: nobody follows what they answer."""
 
 
 class HttpServer:
@@ -159,8 +88,20 @@ class HttpServer:
 
         `key` replaces the server's own key for this request only; `headers` are added to it.
         """
+        taps = [] if body is None or self.url.endswith(COUNTING) else tapped(body)
+        try:
+            answer = await self._answer(body, key, headers)
+        except BaseException as error:
+            for tap in taps:
+                self._tell(tap, error, key)
+            raise
+        for tap in taps:
+            tap.head(HTTPStatus.OK, {})
+        answer.taps = taps
+        return answer
+
+    async def _answer(self, body: bytes | None, key: str | None, headers: Mapping[str, str]) -> ResponseBody:
         response = await sent(lambda: self._send(body, key, headers), lost=LOST)
-        reached("answered")
         try:
             if not 200 <= response.status < 300:  # noqa: PLR2004 — what HTTP calls a success
                 raise HttpRefusedError(response.status, await _error_text(response), response.headers)  # noqa: TRY301 — closed below
@@ -235,6 +176,19 @@ class HttpServer:
             problem, wait=wait, outage=outage, timed_out=isinstance(error, TimeoutError), cause=cause
         )
 
+    def _tell(self, tap: AnswerTap, error: BaseException, key: str | None) -> None:
+        """Tells a tap why there is no answer. What a server says of a refused key is told without the key."""
+        match error:
+            case HttpRefusedError():
+                secret = key or self._headers.get(self._key_header, "").removeprefix("Bearer ")
+                text = error.text.replace(secret, "…") if secret else error.text
+                tap.head(error.status, error.headers)
+                tap.piece(text.encode("utf-8", "surrogatepass"))
+            case CompressedError() | TooLongError() | aiohttp.ClientError() | OSError():
+                tap.failed(failure_of(error))
+            case _:
+                tap.closed()
+
     def _with_key(self, key: str) -> dict[str, str]:
         """The header with this key."""
         return {self._key_header: key if self._key_header == "x-api-key" else f"Bearer {key}"}
@@ -242,7 +196,6 @@ class HttpServer:
     async def _send(
         self, body: bytes | None, key: str | None, more_headers: Mapping[str, str]
     ) -> aiohttp.ClientResponse:
-        reached("asking")
         if self._session is None:
             self._session = self._open()
         headers = {**TRACE.get({}), **more_headers}
@@ -275,7 +228,7 @@ async def _error_text(response: aiohttp.ClientResponse) -> str:
     pieces: list[bytes] = []
     with suppress(aiohttp.ClientError, OSError):
         async with asyncio.timeout(CONNECT):
-            async for piece in _AnswerPieces(response):
+            async for piece in ResponseBody(response, set()):
                 pieces.append(piece)
                 if sum(map(len, pieces)) > MOST_ERROR_BYTES:
                     break

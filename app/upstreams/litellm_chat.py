@@ -33,6 +33,7 @@ from .litellm_facts import asks_for_a_response, info_of, settings_of
 from .litellm_prices import omit_prices
 from .litellm_transport import TRANSPORT, note_requests, restrain
 from .port import KEEP, TRACE, Counted, Keep, UpstreamBroke, UpstreamRefused
+from .tapped_chunks import tapped_chunks
 
 _ENVIRONMENT: Final = {
     "LITELLM_OFFLINE_MODE": "true",  # from 1.109 on: nothing is downloaded at import or on a call
@@ -230,8 +231,11 @@ class LitellmChat:
         except Exception:  # noqa: BLE001 — there are parts that it cannot count; the caller has an estimate
             return None
 
-    async def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
+    def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield chunks as an OpenAI server would send them. `UpstreamRefused` first, `UpstreamBroke` later."""
+        return tapped_chunks(ask, self._chunks(ask, key))
+
+    async def _chunks(self, ask: Json, key: str | None) -> AsyncGenerator[Json]:
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
         if self._provider is not None and self._provider not in providers():
             raise UpstreamRefused(_unknown(self._provider))

@@ -7,12 +7,13 @@ No import of litellm here.
 """
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
 from contextvars import ContextVar
 from http import HTTPStatus
 from typing import Any, Final
 
 from .error_chain import never_connected
+from .taps import TAPS, AskTap
 
 Pieces = AsyncIterator[bytes]
 
@@ -40,12 +41,16 @@ def restrain(module: Any) -> None:
     class Body(httpx.AsyncByteStream):
         """A body as `read` gives it."""
 
-        def __init__(self, whole: httpx.AsyncByteStream, read: Callable[[AsyncIterable[bytes]], Pieces]) -> None:
+        def __init__(
+            self, whole: httpx.AsyncByteStream, read: Callable[[AsyncIterable[bytes]], Pieces], taps: Sequence[AskTap]
+        ) -> None:
             self._whole = whole
             self._read = read
+            self._taps = taps
 
         def __aiter__(self) -> Pieces:
-            return self._read(self._whole)
+            pieces = self._read(self._whole)
+            return _followed(pieces, self._taps) if self._taps else pieces
 
         async def aclose(self) -> None:
             await self._whole.aclose()
@@ -62,10 +67,18 @@ def restrain(module: Any) -> None:
         answer.headers.pop("content-encoding", None)  # without one it is not decompressed
         if isinstance(answer.stream, httpx.AsyncByteStream):
             is_error = answer.status_code >= HTTPStatus.MULTIPLE_CHOICES
-            answer.stream = Body(answer.stream, _beginning if is_error else _in_turns)
+            answer.stream = Body(answer.stream, _beginning if is_error else _in_turns, TAPS.get())
         return answer
 
     transport.handle_async_request = handle_async_request
+
+
+async def _followed(pieces: Pieces, taps: Sequence[AskTap]) -> Pieces:
+    """The same pieces, of which those are told that follow the ask."""
+    async for piece in pieces:
+        for tap in taps:
+            tap.library_read(piece)
+        yield piece
 
 
 async def _beginning(pieces: AsyncIterable[bytes]) -> Pieces:

@@ -13,16 +13,11 @@ from ..protocol.problems import ERROR_SHAPES, Problem
 from .counting import CountingAddress
 from .error_body import body_of, decoded
 from .faults import ReportedError, asks_for_less, invalid_answer, problem_in_stream, retry_seconds, short
-from .http_server import (
-    CONNECT,
-    NOT_THERE,
-    TROUBLE,
-    HttpRefusedError,
-    HttpServer,
-    ResponseBody,
-)
+from .http_failures import TROUBLE, HttpRefusedError
+from .http_server import CONNECT, NOT_THERE, HttpServer
 from .object_answer import json_object
 from .port import KEEP, Counted, Keep, NoSuchAddressError, UpstreamBroke, UpstreamRefused
+from .response_body import ResponseBody
 from .response_events import EventReader
 from .sse_lines import NotEventsError
 

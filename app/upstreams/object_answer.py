@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final
 
-from .http_server import ResponseBody
+from .response_body import ResponseBody
 
 LONGEST_WHOLE: Final = 64 * 1024 * 1024
 """Bytes of an answer that is not streamed."""

@@ -22,44 +22,6 @@ GOES_ON: Final[ContextVar[Callable[[dict[str, Any], int], None]]] = ContextVar("
 has written by then. Whoever asks the upstream sets it."""
 
 
-Shape: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
-"""Makes the body that a server gets from an ask."""
-
-
-class AskWire(Protocol):
-    """Follows one ask as it is sent to a server, and the bytes of the answer."""
-
-    def reached(self, step: Literal["asking", "connecting", "connected", "answered"]) -> None:
-        """A step begins: a request (each try), a new connection for it, its use, and the head of the answer."""
-        ...
-
-    def posts(self, shape: Shape) -> None:
-        """What is posted is not the ask itself, but what `shape` makes of it."""
-        ...
-
-    def received(self, data: bytes) -> None:
-        """The server has sent these bytes of the body."""
-        ...
-
-
-WIRE: Final[ContextVar[AskWire | None]] = ContextVar("wire", default=None)
-"""Follows the asks of this task, if anyone wants to. An observer sets it."""
-
-
-def reached(step: Literal["asking", "connecting", "connected", "answered"]) -> None:
-    """Says that a step of the ask of this task begins."""
-    wire = WIRE.get()
-    if wire is not None:
-        wire.reached(step)
-
-
-def posts(shape: Shape) -> None:
-    """Says that what is posted is what `shape` makes of the ask of this task."""
-    wire = WIRE.get()
-    if wire is not None:
-        wire.posts(shape)
-
-
 class Keep(NamedTuple):
     """How many idle connections to a server are kept, and for how many seconds."""
 

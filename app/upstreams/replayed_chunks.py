@@ -15,7 +15,6 @@ from .faults import BROKE_OFF
 from .litellm_chat import LitellmChat
 from .port import UpstreamBroke, UpstreamRefused
 from .replayed_http import never, not_recorded, pauses
-from .tapped_chunks import tapped
 
 Json = dict[str, Any]
 
@@ -27,9 +26,8 @@ class ReplayedDemo(Demo):
         self._answers = answers
         self._keeps_pace = keeps_pace
 
-    def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:  # noqa: ARG002 — no key is needed
-        """The recorded chunks."""
-        return tapped(ask, _replayed(self._answers, ask, keeps_pace=self._keeps_pace))
+    def _chunks(self, ask: Json, key: str | None) -> AsyncGenerator[Json]:  # noqa: ARG002 — no key is needed
+        return _replayed(self._answers, ask, keeps_pace=self._keeps_pace)
 
 
 class ReplayedLitellm(LitellmChat):
@@ -40,9 +38,8 @@ class ReplayedLitellm(LitellmChat):
         self._answers = answers
         self._keeps_pace = keeps_pace
 
-    def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:  # noqa: ARG002 — no key is needed
-        """The recorded chunks."""
-        return tapped(ask, _replayed(self._answers, ask, keeps_pace=self._keeps_pace))
+    def _chunks(self, ask: Json, key: str | None) -> AsyncGenerator[Json]:  # noqa: ARG002 — no key is needed
+        return _replayed(self._answers, ask, keeps_pace=self._keeps_pace)
 
 
 async def _replayed(answers: RecordedAnswers, ask: Json, *, keeps_pace: bool) -> AsyncGenerator[Json]:

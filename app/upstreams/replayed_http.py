@@ -2,10 +2,9 @@
 
 import asyncio
 import errno
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
-from types import MappingProxyType
 from typing import Any, Final, cast
 
 from ..json_text import json_value
@@ -14,9 +13,10 @@ from ..off_loop import off_loop
 from ..protocol.problems import Problem
 from ..recordings.recorded_answers import NotRecordedError, RecordedAnswers
 from ..recordings.recording import Arrival, Failure
-from .http_server import CompressedError, HttpRefusedError, HttpServer, ResponseBody
+from .http_failures import CompressedError, HttpRefusedError
+from .http_server import COUNTING, HttpServer
 from .port import UpstreamRefused
-from .tapped_http import COUNTING, TappedServer
+from .response_body import ResponseBody
 
 _KEY: Final = cast("Any", None)
 """Errors of aiohttp name a connection, which there is not."""
@@ -30,13 +30,7 @@ class ReplayedServer(HttpServer):
         self._answers = answers
         self._keeps_pace = keeps_pace
 
-    async def ask(
-        self,
-        body: bytes | None,
-        key: str | None = None,  # noqa: ARG002 — no key is needed
-        headers: Mapping[str, str] = MappingProxyType({}),  # noqa: ARG002 — as above
-    ) -> ResponseBody:
-        """The recorded answer to this body. Raises as `HttpServer.ask`."""
+    async def _answer(self, body: bytes | None, key: str | None, headers: Mapping[str, str]) -> ResponseBody:  # noqa: ARG002 — no key is needed
         if body is None or self.url.endswith(COUNTING):
             raise HttpRefusedError(HTTPStatus.NOT_FOUND, "", {})
         try:
@@ -56,10 +50,6 @@ class ReplayedServer(HttpServer):
             text = "".join(arrival.text or "" for arrival in arrivals)
             raise HttpRefusedError(status, text, head.headers)
         return _ReplayedBody(arrivals[1:], waits[1:], was_silent=answer.was_silent)
-
-
-class TappedReplayedServer(TappedServer, ReplayedServer):
-    """The same, recorded once more."""
 
 
 def not_recorded(error: NotRecordedError) -> UpstreamRefused:
@@ -102,13 +92,11 @@ class _ReplayedBody(ResponseBody):
     def __init__(self, arrivals: Sequence[Arrival], waits: Sequence[float], *, was_silent: bool) -> None:
         self._rest = iter(list(zip(arrivals, waits, strict=True)))
         self._was_silent = was_silent
+        self.read = self._next
+        self.taps = ()
+        self.has_ended = False
 
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        """The pieces as they came."""
-        return self
-
-    async def __anext__(self) -> bytes:
-        """The next piece."""
+    async def _next(self, _most: int) -> bytes:
         for arrival, wait in self._rest:
             await asyncio.sleep(wait)
             if arrival.failed is not None:
@@ -117,7 +105,7 @@ class _ReplayedBody(ResponseBody):
                 await never(was_silent=self._was_silent)
             if arrival.text:
                 return arrival.text.encode("utf-8", "surrogateescape")
-        raise StopAsyncIteration
+        return b""
 
-    def release(self, *, complete: bool) -> None:
+    def _end(self, *, complete: bool) -> None:
         """Nothing is open."""

@@ -6,7 +6,8 @@ from urllib.parse import urlsplit
 
 from ..lean_aiohttp import aiohttp
 from ..options import KeyHeader
-from .http_server import NOT_THERE, TROUBLE, HttpRefusedError, HttpServer
+from .http_failures import TROUBLE, HttpRefusedError
+from .http_server import NOT_THERE, HttpServer
 
 LONGEST_REPLY: Final = 2 * 1024 * 1024
 """Bytes of an answer that are read. A longer one counts as none."""

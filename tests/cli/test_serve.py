@@ -218,9 +218,9 @@ def test_who_watches_turns_is_let_go_in_peace_when_the_server_stops(tmp_path: Pa
     with (tmp_path / "log").open("w") as log, running("--watch", "5", folder=tmp_path, log=log) as server:
         ask(server.url, model="demo", input="Hi")
         base = server.url.removesuffix("/v1")
-        with httpx.stream("GET", f"{base}/inspector/turns", timeout=20) as feed:
+        with httpx.stream("GET", f"{base}/inspector/rows", timeout=20) as feed:
             pieces = feed.iter_raw()
-            assert b"event: began" in next(pieces)
+            assert b"event: row" in next(pieces)
             server.process.terminate()
             for _ in pieces:  # to its end, which an answer cut short has not
                 pass

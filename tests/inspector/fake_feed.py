@@ -58,14 +58,16 @@ def row(number: int, **more: Any) -> dict[str, Any]:
         "total_ms": 900,
         "cost": None,
         "asks": 1,
-        "compacted": False,
+        "summarized": False,
         "bytes": 4000,
     } | more
 
 
 def answer(*output: dict[str, Any]) -> list[dict[str, Any]]:
     """The events of an answer with these items."""
+    usage = {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 3}
     response: dict[str, Any] = {"id": "resp_1", "object": "response", "status": "completed", "output": list(output)}
+    response["usage"] = usage
     events: list[dict[str, Any]] = [{"type": "response.created", "response": {**response, "status": "in_progress"}}]
     for seat, item in enumerate(output):
         events += [
@@ -122,6 +124,8 @@ def ask(number: int = 1, **more: Any) -> dict[str, Any]:
         "ended_ms": 890.0,
         "outcome": "answered",
         "raw": None,
+        "chunks": None,
+        "failed_tries": [],
     } | more
 
 

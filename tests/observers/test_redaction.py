@@ -3,8 +3,17 @@ from typing import Any
 
 import pytest
 
+from app.json_text import json_bytes, json_value
 from app.key_search import redacted_line
-from app.observers.redaction import LARGEST_IMAGE, LONGEST, redacted, redacted_json, shown
+from app.observers.redaction import (
+    LARGEST_IMAGE,
+    LONGEST,
+    redacted,
+    redacted_json,
+    sealed_in,
+    shown,
+    with_sealed,
+)  # fmt: skip
 from app.protocol.request.create_response import CreateResponse
 
 PICTURE = "data:image/png;base64," + "A" * 1000
@@ -104,3 +113,23 @@ def test_a_very_long_request_is_not_shown() -> None:
 )
 def test_our_own_name_is_no_key(line: str, shown_line: str | None) -> None:
     assert redacted_line(line) == (shown_line or line)
+
+
+@pytest.mark.parametrize(
+    ("value", "sealed"),
+    [
+        ({"type": "reasoning", "encrypted_content": "gAAAA", "summary": []}, ("gAAAA",)),
+        ({"content": [{"signature": "one"}, {"thought_signature": "two"}, {"signature": ""}]}, ("one", "two")),
+        ({"encrypted_content": "… (9 characters, sealed)"}, ("… (9 characters, sealed)",)),
+        ({"text": "… (9 characters, sealed)"}, ()),
+        ({"encrypted_content": {"signature": "deep"}}, ("deep",)),
+        ({"type": "mcp", "headers": {"signature": "secret-1234567"}}, ("***",)),
+    ],
+)
+def test_encrypted_content_is_put_back_where_it_was(value: dict[str, Any], sealed: tuple[str, ...]) -> None:
+    raw = json_bytes(value)
+    kept = redacted_json(raw)
+    assert sealed_in(raw) == sealed
+    assert all(b'"%b"' % each.encode() not in kept for each in sealed if "sealed" not in each)
+    restored = json_value(with_sealed(kept, sealed))
+    assert restored == (value if value.get("type") != "mcp" else {"type": "mcp", "headers": {"signature": "***"}})

@@ -167,6 +167,7 @@ HOW: Final[dict[str, str]] = {
     "observers/redaction.py _BASE64": WHOLE,
     "observers/redaction.py _IMAGE": WHOLE,
     "observers/redaction.py _LEFT_OUT": ANYWHERE,
+    "observers/redaction.py _SEALED_TEXT": WHOLE,
     "observers/first_words.py _CODE": ANYWHERE,
     "observers/first_words.py _PREAMBLE": HERE,
     "observers/first_words.py _SPACES": ANYWHERE,

@@ -162,7 +162,7 @@ def test_the_inspector_shows_the_cause_of_each_attempt() -> None:
         serving(configured(DEAD, upstream.url, server=Server(watch=5))) as url,
     ):
         httpx.post(f"{url}/v1/responses", json=ASK, timeout=20)
-        with httpx.stream("GET", f"{url}/inspector/turns", timeout=20) as turns:
+        with httpx.stream("GET", f"{url}/inspector/turns/1/live", timeout=20) as turns:
             lines = turns.iter_lines()
             shown = next(line for line in lines if line == "event: failed") and next(lines)
     assert json.loads(shown.removeprefix("data: "))["error"]["message"] == CAUSE

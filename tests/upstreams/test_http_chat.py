@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.upstreams import connections, http_server
+from app.upstreams import connections, response_body
 from app.upstreams.proxies import proxy_for
 from tests.support.http_chat import direct, read_answer
 from tests.support.script import counts, delta, says, stops, text_turn
@@ -182,7 +182,7 @@ async def test_the_turn_does_not_wait_for_the_end_behind_the_last_word_and_the_c
 
 
 async def test_a_body_that_never_ends_behind_the_last_word_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_server, "DRAIN_TIMEOUT", 0.05)
+    monkeypatch.setattr(response_body, "DRAIN_TIMEOUT", 0.05)
     with ChatUpstream([says("Hi"), stops(), b"data: [DONE]\n\n", Hang()]) as upstream:
         async with direct(upstream.url) as chat:
             _, problem = await answers(chat, asks())
@@ -210,7 +210,7 @@ async def test_many_asks_at_a_time_do_not_mix_nor_wait_for_each_other() -> None:
     "script", [[says("Hi"), Hang()], [says("Hi"), *[says("!")] * 5000, Hang()]], ids=["quiet", "busy"]
 )
 async def test_a_consumer_that_stops_closes_the_upstream(script: list[Step], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_server, "DRAIN_TIMEOUT", 60)  # a task that is still reading has no such time
+    monkeypatch.setattr(response_body, "DRAIN_TIMEOUT", 60)  # a task that is still reading has no such time
     with ChatUpstream(script) as upstream:
         async with direct(upstream.url) as chat:
             payloads = chat.open(asks())
@@ -223,7 +223,7 @@ async def test_a_consumer_that_stops_closes_the_upstream(script: list[Step], mon
 async def test_a_consumer_that_is_cancelled_closes_the_upstream(
     script: list[Step], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_server, "DRAIN_TIMEOUT", 60)  # a task that is still reading has no such time
+    monkeypatch.setattr(response_body, "DRAIN_TIMEOUT", 60)  # a task that is still reading has no such time
     with ChatUpstream(script) as upstream:
         async with direct(upstream.url) as chat:
             consumer = asyncio.create_task(answers(chat, asks()))

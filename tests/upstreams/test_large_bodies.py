@@ -15,8 +15,8 @@ from aiohttp.base_protocol import BaseProtocol
 
 from app.upstreams.connections import LARGE as PIECE
 from app.upstreams.connections import in_pieces
-from app.upstreams.http_server import ResponseBody
 from app.upstreams.litellm_transport import restrain
+from app.upstreams.response_body import ResponseBody
 from tests.support.upstream_asks import answers
 from tests.support.upstream_lanes import LANES, client, greeting, server
 

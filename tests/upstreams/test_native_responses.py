@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.protocol.problems import Problem
-from app.upstreams import connections, http_server, response_events
+from app.upstreams import connections, response_body, response_events
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import UpstreamRefused
 from tests.support.servers import Cut, End, Hang, Latch, LongLine, Pause, Reset, ResponsesUpstream, Script, Status, Step
@@ -213,7 +213,7 @@ async def test_why_the_upstream_failed_is_cleaned() -> None:
 async def test_a_consumer_that_is_cancelled_closes_the_upstream(
     script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_server, "DRAIN_TIMEOUT", 60)  # a task that is still reading has no such time
+    monkeypatch.setattr(response_body, "DRAIN_TIMEOUT", 60)  # a task that is still reading has no such time
     with ResponsesUpstream(script) as upstream:
         native = NativeResponses(upstream.url)
         consumer = asyncio.create_task(answers(native, ASK))

@@ -161,7 +161,7 @@ def test_each_ask_is_shown_and_the_pauses_are_counted(caplog: pytest.LogCaptureF
         with caplog.at_level("INFO"), serving(settings) as url:
             body = {"model": "m", "input": "Hi", "tools": [{"type": "web_search"}]}
             httpx.post(f"{url}/v1/responses", json=body).raise_for_status()
-            with httpx.stream("GET", f"{url}/inspector/turns") as watched:
+            with httpx.stream("GET", f"{url}/inspector/turns/1/live") as watched:
                 asks = _asks_in(watched)
             counted = samples(httpx.get(f"{url}/metrics").text)
         sent = [each.body["messages"] for each in upstream.asks]
