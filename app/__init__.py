@@ -70,7 +70,9 @@ The walk
          -> turns/pump              `batches`: payload -> the turn's `receive` -> events
                                     (chat: chat/decode -> deltas -> emitter; relay: by itself)
          -> turns/lifecycle         `watch` logs the events and gives back the slot before the last batch
-         -> transports/http_turns   sends them as bytes made by transports/sse
+         -> transports/http_turns   sends them as bytes made by transports/sse. Most of a stream takes a shorter way:
+                                    upstreams/response_body hands payloads to the pump where they are read, and their
+                                    events are written to the client at once, by transports/body_writer
 
 `docs/decisions/` records the reasons.
 """

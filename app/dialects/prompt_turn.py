@@ -168,7 +168,7 @@ class PromptTurn(Generic[OptionsT]):
 
     def receive(self, payload: Any) -> list[Event]:
         """The events for one payload."""
-        events = self._emitter.feed(self._shown(self._for_client(self._reader.read(payload))))
+        events = self._emitter.feed(self._for_client(self._reader.read(payload)))
         if self._read_before + self._reader.size > self._max_answer_bytes and not self.over:
             events += self.fail(TOO_LONG_AN_ANSWER)
         return events
@@ -183,7 +183,7 @@ class PromptTurn(Generic[OptionsT]):
         reported = self._emitter.usage if self.loop is None else self.loop.usage
         if reported is None and not any(isinstance(delta, UsageReported) for delta in rest):
             rest.insert(0, UsageReported(self._estimate()))
-        events = self._emitter.feed(self._shown(self._for_client(rest)))
+        events = self._emitter.feed(self._for_client(rest))
         if self._emitter.over:
             return events
         if self.loop is not None:
@@ -220,8 +220,10 @@ class PromptTurn(Generic[OptionsT]):
         return self._emitter.feed(begun) if begun else []
 
     def _for_client(self, deltas: list[Delta]) -> list[Delta]:
-        """The deltas without the calls of this server's own search."""
-        return deltas if self.loop is None else self.loop.take(deltas)
+        """The deltas for the client, without the calls of this server's own search."""
+        if self.loop is not None:
+            deltas = self.loop.take(deltas)
+        return self._shown(deltas) if self._hides_reasoning else deltas
 
     def _shown(self, deltas: list[Delta]) -> list[Delta]:
         """The deltas for the client. Reasoning that it did not ask for is kept as provider state only."""

@@ -39,6 +39,7 @@ from uvicorn.server import ServerState
 from ..protocol.ids import NewId
 from ..protocol.problems import Problem
 from .auth import PLACE
+from .body_writer import offer
 from .http_refusals import BAD, NO_OFFER, fault_of, no_room, raw_refusal, too_long, too_slow
 from .open_connections import ConnectionPlace, OpenConnections
 from .reading_control import ReadingControl
@@ -57,8 +58,7 @@ LINGER: Final = 10
 """Seconds for which the rest of a refused body is read and discarded. Closed at once, the client would often see a
 broken connection instead of the reason."""
 LATE: Final = 1
-"""Seconds in which a request must arrive that is on its way when the server stops, and in which a client must read why
-its connection was refused."""
+"""Seconds for a request that is on its way when the server stops, and for a client to read why it was refused."""
 
 
 class _RefusedError(Exception):
@@ -251,6 +251,7 @@ class HttpGuard(HttpToolsProtocol):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
         self._running = cycle
+        offer(cycle)
         super()._start_asgi_task(cycle, app)
 
     @property

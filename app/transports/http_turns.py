@@ -32,11 +32,12 @@ from ..protocol.problems import Problem, ProblemError
 from ..protocol.warnings import ClientWarning
 from ..settings import Server
 from ..turns.lifecycle import ClientGoneError, TurnLifecycle
-from ..turns.log import told_by
+from ..turns.log import TurnLog, told_by
 from ..turns.service import BegunTurn, TurnService
 from ..turns.warning_output import in_header, not_told
 from . import sse
 from .auth import Auth, vouch
+from .body_writer import BodyWriter, body_writer
 from .middleware import error_response
 from .receiving import Bodies, UntilDisconnect
 
@@ -123,7 +124,7 @@ class CreateEndpoint(TurnEndpoint):
                 return await self._response(turn, running)
             await running.open(self.server.first_payload_wait)
             turn.log.note(status=HTTPStatus.OK.value)
-            await _stream(turn, running, send)
+            await _stream(turn, running, send, body_writer(scope))
         return None
 
     async def _begin(self, turn: TurnLifecycle, scope: Scope, receive: Receive) -> tuple[BegunTurn, bool]:
@@ -197,12 +198,14 @@ async def _answer(turn: TurnLifecycle, running: BegunTurn, *, if_failed: str = "
     return last
 
 
-async def _stream(turn: TurnLifecycle, running: BegunTurn, send: Send) -> None:
+async def _stream(turn: TurnLifecycle, running: BegunTurn, send: Send, writer: BodyWriter | None) -> None:
     async def send_body(body: bytes) -> None:
         await send({"type": "http.response.body", "body": body, "more_body": True})
 
     told = running.warnings
     await send(sse.head(in_header(told)))
+    if writer is not None:
+        running.send_directly(_DirectClient(writer, turn.log, running.size))
     async for batch in turn.watch(running.batches()):
         late = [*not_told(running.warnings, told), *running.late_warnings] if is_last(batch) else ()
         if sse.is_short(batch, running.size):
@@ -210,6 +213,26 @@ async def _stream(turn: TurnLifecycle, running: BegunTurn, send: Send) -> None:
         else:
             await sse.send_one_by_one(batch, late, running.size, send_body)
     await send({"type": "http.response.body", "body": sse.DONE, "more_body": False})
+
+
+class _DirectClient(BodyWriter):
+    """The client of one stream."""
+
+    __slots__ = ("_log", "_size")
+
+    def __init__(self, writer: BodyWriter, turn_log: TurnLog, size: int) -> None:
+        """`size`: bytes of its request."""
+        super().__init__(writer.cycle)
+        self._log = turn_log
+        self._size = size
+
+    def send(self, batch: list[Event]) -> bool:
+        """Sends these events, unless they are long."""
+        if not sse.is_short(batch, self._size):
+            return False
+        self._log.sent(batch)
+        self.write(sse.frames(batch))
+        return True
 
 
 async def _body_of(last: LastEvent | RelayedLast, echoed: int) -> bytes:

@@ -10,6 +10,7 @@ from ..protocol.request.create_response import CreateResponse
 from ..upstreams.causes import Cause, CauseKind, explained, of_problem
 from ..upstreams.clocks import Clocks
 from ..upstreams.port import UpstreamRefused
+from .direct_client import DirectClient
 from .log import TurnLog
 from .prompt_comparison import PromptComparison
 from .upstream_log import Asked, UpstreamLog
@@ -52,6 +53,12 @@ class Asks:
         self._retries: Counter[str] = Counter()
         self._size = request.size
         self._pauses = 0
+        self.client: DirectClient | None = None
+        """The client that may be sent events directly, once it was sent the head of the answer."""
+
+    def direct_client(self) -> DirectClient | None:
+        """For the pumps of the turn, of which there may be several."""
+        return self.client
 
     @property
     def clocks(self) -> Clocks:

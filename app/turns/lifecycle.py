@@ -25,6 +25,7 @@ from ..protocol.problems import Problem, ProblemError
 from ..protocol.warnings import ClientWarning
 from ..settings import Key
 from .asks import Asks
+from .direct_client import DirectClient
 from .grammar_checks import GrammarChecks
 from .limits import LEAVING, Limits, Slot
 from .log import TurnLog
@@ -91,6 +92,10 @@ class RunningTurn:
     async def open(self, patience: float) -> None:
         """Waits up to `patience` seconds for the first payload. Raises `ProblemError` if the turn is refused."""
         await self._pump.open(patience)
+
+    def send_directly(self, client: DirectClient) -> None:
+        """Sends this client what can be sent at once; only the other events come in `batches`."""
+        self._asks.client = client
 
     @property
     def prompt(self) -> KnownPrompt | None:

@@ -139,14 +139,18 @@ class TurnLog:
     ) -> AsyncIterator[list[Event]]:
         """The same batches. Records the time of the first item, and how the turn ended."""
         async for batch in batches:
-            if self._first is None and any(isinstance(event, ItemEvent | RelayedItem) for event in batch):
-                self._first = time.perf_counter()
             last = batch[-1] if batch else None
             if isinstance(last, LastEvent | RelayedLast):
                 self._note_end(last.response)
                 at_end()
-            self._observers.sent(batch)
+            self.sent(batch)
             yield batch
+
+    def sent(self, batch: list[Event]) -> None:
+        """Called when a batch is sent to the client. Those that are sent directly do not come through `watch`."""
+        if self._first is None and any(isinstance(event, ItemEvent | RelayedItem) for event in batch):
+            self._first = time.perf_counter()
+        self._observers.sent(batch)
 
     def refused(self, problem: Problem) -> None:
         """Records that the client gets this problem instead of an answer."""

@@ -214,6 +214,7 @@ class MessageSteps:
             _BetweenMessages(turn),
             ask,
             clocks=lambda: self._asks.clocks,
+            client=self._asks.direct_client,
             request_id=self._request_id,
             started_at=self._started_at,
         )

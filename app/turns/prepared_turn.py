@@ -6,6 +6,7 @@ from ..protocol.events import Event
 from ..protocol.problems import Problem
 from ..protocol.warnings import ClientWarning
 from ..upstreams.clocks import Clocks
+from .direct_client import DirectClient
 from .prompt_comparison import KnownPrompt
 
 
@@ -27,6 +28,9 @@ class PreparedTurn:
 
     async def open(self, patience: float) -> None:
         """Nothing to wait for."""
+
+    def send_directly(self, client: DirectClient) -> None:
+        """All of it comes in `batches`."""
 
     async def batches(self) -> AsyncIterator[list[Event]]:
         """All events at once."""

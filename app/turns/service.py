@@ -164,6 +164,7 @@ class TurnService:
         asks.comparison = comparison if comparison.is_needed else None
         begin = partial(self._turn, create=create, identity=identity, for_codex=for_codex)
         slot, request_id = turn.slot, turn.log.request_id
+        client = asks.direct_client
 
         def answered() -> None:
             asks.answered()
@@ -188,10 +189,10 @@ class TurnService:
                 return answer
 
             clocks, began = lambda: asks.clocks, pump.started_at
-            return Pump(summary.emitter, ask, clocks=clocks, request_id=request_id, started_at=began)
+            return Pump(summary.emitter, ask, clocks=clocks, client=client, request_id=request_id, started_at=began)
 
         opening = RequestOpening(create, identity)
-        pump = Pump(opening, first_step, clocks=lambda: asks.clocks, request_id=request_id)
+        pump = Pump(opening, first_step, clocks=lambda: asks.clocks, client=client, request_id=request_id)
         steps: Pump | SummaryFirst = pump
         if may_be_summarized(create):
             steps = SummaryFirst(pump, asks, second_step, note=turn.log.note, request_id=request_id)

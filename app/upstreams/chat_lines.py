@@ -6,7 +6,7 @@ beginning of a chunk of several lines. A whole answer that is sent although a st
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -107,8 +107,12 @@ class ChatLines:
         self.done = False
         """The server sent `[DONE]`: nothing after it is read."""
 
-    def read(self, data: bytes) -> Iterator[Json]:
+    def read(self, data: bytes) -> Iterable[Json]:
         """The chunks that end in this piece. Raises `NotAStreamError` after the last valid one."""
+        if not self._pending and not self.done and (only := self._lines.only_data(data)) is not None:
+            chunk = None if len(only) > MOST_VALUES else self._short(only)
+            if chunk is not None:
+                return self._progress.take(chunk)
         try:
             lines = self._lines.feed(data)
         except TooLongError:

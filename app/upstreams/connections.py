@@ -15,31 +15,23 @@ closes an idle connection at some time. A request written to such a connection i
    not, because the server may have worked on it. A reset proves nothing: it does not carry the last acknowledgement.
 
 Only Linux reports what was acknowledged; on other systems nothing is sent again.
-
-aiohttp skips interim replies (1xx) one after the other without letting other tasks run. A server that sends many of
-them is disconnected.
 """
 
 import asyncio
-import http
 import select
 import socket
-import struct
-import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from ..lean_aiohttp import AbstractResolver, HttpProcessingError, ResolveResult, ResponseHandler, aiohttp
+from ..lean_aiohttp import AbstractResolver, ResolveResult, ResponseHandler, aiohttp
 from ..own_thread import in_own_thread
+from .answer_connection import AnswerConnection
 from .port import Keep
 from .taps import connects
 
-_TCP_INFO: Final = getattr(socket, "TCP_INFO", None) if sys.platform == "linux" else None
-_ACKNOWLEDGED: Final = 120
-"""Offset of the count of acknowledged bytes in Linux's `struct tcp_info`."""
 _HAS_POLL: Final = hasattr(select, "poll")
 """Whether the system has `poll`. Windows has not."""
 
@@ -54,9 +46,6 @@ USED_ONCE: Final = 60
 
 LARGE: Final = 64 * 1024
 """Bytes above which a body is written in pieces, with a turn of the event loop in between."""
-
-MOST_INTERIM: Final = 100
-"""Interim replies (1xx) before an answer."""
 
 ResultT = TypeVar("ResultT")
 
@@ -101,7 +90,7 @@ class _Use:
     """The connection of a request, if it was used before."""
 
     def __init__(self) -> None:
-        self.reused: _Handler | None = None
+        self.reused: AnswerConnection | None = None
         self.server: _Server | None = None
 
     def begin(self) -> None:
@@ -135,47 +124,6 @@ async def sent(send: Callable[[], Awaitable[ResultT]], lost: tuple[type[BaseExce
                     raise
     finally:
         _use.reset(token)
-
-
-class _Handler(ResponseHandler):
-    """aiohttp's protocol; at its end it also notes whether any byte of the last request was acknowledged."""
-
-    unread = False
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(loop)
-        self._before: int | None = None
-        self._interim = 0
-
-    def feed_data(self, data: Any, size: int = 0) -> None:
-        """The head of a reply has come."""
-        if self._interim > MOST_INTERIM:
-            return  # it arrived together with the last one that was read
-        self._interim = self._interim + 1 if data[0].code < http.HTTPStatus.OK else 0
-        if self._interim <= MOST_INTERIM:
-            super().feed_data(data, size)
-            return
-        if self.transport is not None:
-            self.transport.close()
-        self.set_exception(HttpProcessingError(code=data[0].code, message="too many interim replies"))
-
-    def reuse(self) -> None:
-        """Another request is about to be written."""
-        self._before = _acknowledged(self.transport)
-
-    def eof_received(self) -> None:
-        """The server ended the connection."""
-        self._note()
-        super().eof_received()
-
-    def connection_lost(self, exc: BaseException | None) -> None:
-        """The connection is gone."""
-        if isinstance(exc, BrokenPipeError):  # written after the server's end
-            self._note()
-        super().connection_lost(exc)
-
-    def _note(self) -> None:
-        self.unread = self.unread or (self._before is not None and _acknowledged(self.transport) == self._before)
 
 
 class _OwnThreads(AbstractResolver):
@@ -214,7 +162,7 @@ class Connector(aiohttp.TCPConnector):
     def __init__(self, keep: Keep, **settings: Any) -> None:
         super().__init__(**{"resolver": _OwnThreads(), **settings, "keepalive_timeout": keep.seconds})
         self._keep = keep
-        self._factory: Any = partial(_Handler, loop=self._loop)
+        self._factory: Any = partial(AnswerConnection, loop=self._loop)
         self._servers: dict[Any, _Server] = {}
         """By host, port and the like: no more than are configured."""
 
@@ -228,7 +176,7 @@ class Connector(aiohttp.TCPConnector):
             idle.popleft()[0].close()
         connection = await super()._get(key, traces)
         use = _use.get()
-        if use is not None and connection is not None and isinstance(connection.protocol, _Handler):
+        if use is not None and connection is not None and isinstance(connection.protocol, AnswerConnection):
             connection.protocol.reuse()
             use.reused, use.server = connection.protocol, self._server(key)
         return connection
@@ -281,15 +229,3 @@ def _is_quiet(protocol: ResponseHandler) -> bool:
         return not select.select([descriptor], [], [], 0)[0]  # pragma: no cover — Windows
     except (OSError, ValueError, AttributeError):
         return False
-
-
-def _acknowledged(transport: Any) -> int | None:
-    """How many of the written bytes the other side has acknowledged, if the system reports it."""
-    held = None if transport is None else transport.get_extra_info("socket")
-    if held is None or _TCP_INFO is None:
-        return None
-    try:
-        info = held.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _ACKNOWLEDGED + 8)
-        return int(struct.unpack_from("Q", info, _ACKNOWLEDGED)[0])
-    except (OSError, ValueError, struct.error):
-        return None

@@ -1,6 +1,6 @@
 """A chat-completions server that is asked directly, without litellm."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
@@ -16,6 +16,7 @@ from .counting import CountingAddress
 from .faults import ReportedError, invalid_answer, is_error, problem_in_stream
 from .http_failures import TROUBLE, HttpRefusedError
 from .http_server import CONNECT, HttpServer
+from .payload_sink import taken_by_sink
 from .port import KEEP, Counted, Keep, UpstreamBroke
 from .refused_param import with_param
 from .response_body import ResponseBody
@@ -61,22 +62,19 @@ class HttpChat:
         model = str(ask["model"])
         answer = None
         lines = ChatLines()
+        read = partial(_chunks, lines.read)
         try:
             answer = await self._ask(ask, key)
             del ask  # it may be large, and the answer may take long
-            async for data in answer:
-                for chunk in lines.read(data):
-                    if is_error(chunk):
-                        raise ReportedError(chunk)  # noqa: TRY301 — translated below, with all the others
+            async for data in answer.pieces(taken_by_sink(read, lambda: lines.done)):
+                for chunk in read(data):
                     started = True
                     yield chunk
                     del chunk  # its memory is freed while the next one is awaited
                 del data
                 if lines.done:
                     return
-            for chunk in lines.end():
-                if is_error(chunk):
-                    raise ReportedError(chunk)  # noqa: TRY301 — as above
+            for chunk in _chunks(lines.end):
                 started = True
                 yield chunk
         except (*TROUBLE, NotAStreamError, ReportedError) as error:
@@ -139,3 +137,18 @@ class HttpChat:
                 return with_param(self._server.problem(error, model, secret), error.text)
             case _:
                 return self._server.problem(error, model, secret)
+
+
+def _chunks(read: Callable[..., Iterable[Json]], *data: bytes) -> Iterable[Json]:
+    """The chunks that `read` returns. Raises `ReportedError` for an error, after the chunks before it."""
+    chunks = read(*data)
+    if isinstance(chunks, list) and chunks[0].get("choices"):  # one chunk, and no error
+        return chunks
+    return _checked(chunks)
+
+
+def _checked(chunks: Iterable[Json]) -> Iterator[Json]:
+    for chunk in chunks:
+        if is_error(chunk):
+            raise ReportedError(chunk)
+        yield chunk

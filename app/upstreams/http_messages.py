@@ -16,6 +16,7 @@ from .http_failures import TROUBLE
 from .http_server import CONNECT, HttpServer
 from .message_events import MessageEvents
 from .paused_answers import carried_on, may_pause
+from .payload_sink import taken_by_sink
 from .port import KEEP, Counted, Keep, UpstreamBroke
 from .short_question import VERSION_HEADERS
 from .sse_lines import NotEventsError
@@ -58,11 +59,11 @@ class HttpMessages:
     def open(self, ask: Json, key: str | None = None) -> AsyncGenerator[Json]:
         """Ask, and yield events as they come. `UpstreamRefused` first, `UpstreamBroke` later."""
         if may_pause(ask):
-            return carried_on(ask, partial(self._message, key=key))
+            return carried_on(ask, partial(self._message, key=key, may_take=False))
         return self._message(ask, key)
 
-    async def _message(self, ask: Json, key: str | None) -> AsyncGenerator[Json]:
-        """The events of one message."""
+    async def _message(self, ask: Json, key: str | None, *, may_take: bool = True) -> AsyncGenerator[Json]:
+        """The events of one message. `may_take`: they may also go to the `SINK` of this task."""
         started = False
         model = str(ask["model"])
         answer = None
@@ -70,7 +71,8 @@ class HttpMessages:
         try:
             answer = await self._server.ask(msgspec.json.encode(ask), key, self._headers_for(ask))
             del ask  # it may be large, and the answer may take long
-            async for data in answer:
+            take = taken_by_sink(events.read, lambda: events.done) if may_take else None
+            async for data in answer.pieces(take):
                 for event in events.read(data):
                     started = True
                     yield event

@@ -1,7 +1,7 @@
 """A server with the Responses API: OpenAI, vLLM, Ollama, LM Studio, another AM Proxy."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -16,6 +16,7 @@ from .faults import ReportedError, asks_for_less, invalid_answer, problem_in_str
 from .http_failures import TROUBLE, HttpRefusedError
 from .http_server import CONNECT, NOT_THERE, HttpServer
 from .object_answer import json_object
+from .payload_sink import taken_by_sink
 from .port import KEEP, Counted, Keep, NoSuchAddressError, UpstreamBroke, UpstreamRefused
 from .response_body import ResponseBody
 from .response_events import EventReader
@@ -23,6 +24,8 @@ from .sse_lines import NotEventsError
 
 Json = dict[str, Any]
 
+LATE: Final = b"late"
+"""Stands for a piece that did not come in time."""
 LONGEST_PARAM: Final = 200
 
 _COUNTED: Final = ("model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "reasoning", "text")
@@ -55,14 +58,13 @@ class NativeResponses:
         answer: ResponseBody | None = None
         secret = key or self._secret
         reading = EventReader()
+        read = partial(_cleaned, reading, secret)
         try:
             answer = await self._server.ask(msgspec.json.encode(ask), key)
             del ask  # it may be large, and the answer may take long
-            pieces = aiter(answer)
+            pieces = answer.pieces(taken_by_sink(read, lambda: reading.done or reading.time_left is not None))
             while (data := await _next(pieces, reading.time_left)) is not None:
-                for event in reading.read(data) if data else reading.late():
-                    if event["type"] == "response.failed":
-                        _clean(event, secret)
+                for event in reading.late() if data is LATE else read(data):
                     yield event
                     del event  # it is not kept in memory until the next one comes
                 del data
@@ -154,8 +156,16 @@ async def _whole(answer: ResponseBody) -> Json:
     return body
 
 
+def _cleaned(reading: EventReader, secret: str | None, data: bytes) -> Iterator[Json]:
+    """The events that end in this piece, for the client."""
+    for event in reading.read(data):
+        if event["type"] == "response.failed":
+            _clean(event, secret)
+        yield event
+
+
 async def _next(pieces: AsyncIterator[bytes], within: float | None) -> bytes | None:
-    """The next piece of an answer; None at its end, and an empty one if none comes within so many seconds."""
+    """The next piece of an answer; None at its end, and `LATE` if none comes within so many seconds."""
     if within is None:  # as nearly always: a timeout for every piece costs more than to read it
         return await anext(pieces, None)
     limit = asyncio.timeout(within)
@@ -164,7 +174,7 @@ async def _next(pieces: AsyncIterator[bytes], within: float | None) -> bytes | N
             return await anext(pieces, None)
     except TimeoutError:
         if limit.expired():
-            return b""
+            return LATE
         raise
 
 

@@ -96,6 +96,10 @@ class _ReplayedBody(ResponseBody):
         self.taps = ()
         self.has_ended = False
 
+    @property
+    def connection(self) -> None:
+        """There is none."""
+
     async def _next(self, _most: int) -> bytes:
         for arrival, wait in self._rest:
             await asyncio.sleep(wait)

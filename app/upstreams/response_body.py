@@ -1,48 +1,115 @@
-"""The body of a model server's answer, read as it arrives."""
+"""The body of a model server's answer, read as it arrives.
+
+aiohttp parses what the socket has received into a buffer, and wakes the task that waits for it. That costs as much as
+to translate a chunk. So a short piece can be read at once instead, and offered to what is given as `take`. The task is
+woken if it is not taken, and for all else: long pieces, the end of the answer, and errors.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Final
 
 from ..lean_aiohttp import aiohttp
+from .answer_connection import AnswerConnection
 from .connections import LARGE
 from .http_failures import failure_of
+from .payload_sink import Take
 from .taps import AnswerTap
 
+SHORT: Final = 4096
+"""Bytes that are received at once, up to which they are offered: more are many chunks, or a long one."""
 DRAIN_TIMEOUT: Final = 1
 """Seconds that an answer has to end after its last event."""
 
 
 class _AnswerPieces:
-    """The bytes of a body as they arrive. `body` is told how it ends."""
+    """The bytes of a body as they arrive. `body` is told how it ends.
 
-    __slots__ = ("_body", "_read", "_taps")
+    What was taken does not come, or as an empty piece if the task must go on.
+    """
 
-    def __init__(self, body: "ResponseBody") -> None:
+    __slots__ = ("_body", "_connection", "_content", "_read", "_take", "_taps", "_waiter")
+
+    def __init__(self, body: "ResponseBody", take: Take | None = None) -> None:
         self._body = body
         self._read = body.read
         self._taps = body.taps
+        self._take = take
+        self._connection = None if take is None else body.connection
+        self._content = None if self._connection is None else body.content
+        self._waiter: asyncio.Future[bytes | None] | None = None
 
     def __aiter__(self) -> "_AnswerPieces":
         return self
 
     async def __anext__(self) -> bytes:
         try:
-            piece = await self._read(LARGE)
+            if self._connection is None or self._content is None:
+                piece = self._told(await self._read(LARGE)) or None
+            else:
+                piece = await self._next(self._connection, self._content)
         except RuntimeError as error:  # aiohttp raises this if no read is waiting when the connection ends
             self._body.failed(lost := aiohttp.ClientPayloadError())
             raise lost from error
         except (aiohttp.ClientError, OSError) as error:
             self._body.failed(error)
             raise
-        if not piece:
+        if piece is None:
             self._body.has_ended = True
             raise StopAsyncIteration
-        for tap in self._taps:
-            tap.piece(piece)
         if len(piece) == LARGE:
             await asyncio.sleep(0)  # more data is waiting: let other tasks run first
+        return piece
+
+    async def _next(self, connection: AnswerConnection, content: aiohttp.StreamReader) -> bytes | None:
+        """The next piece that is not taken; None at the end."""
+        while True:
+            if piece := self._told(content.read_nowait(LARGE)):
+                return piece
+            if content.is_eof():
+                return None
+            if not connection.connected:
+                raise aiohttp.ClientPayloadError
+            self._waiter = asyncio.get_running_loop().create_future()
+            connection.listener = partial(self._changed, content)
+            try:
+                offered = await self._waiter
+            finally:
+                connection.listener = self._waiter = None  # the waiter may hold an error that holds this
+            if offered is not None:
+                return offered
+
+    def _changed(self, content: aiohttp.StreamReader, received: int) -> None:
+        """So many bytes were received, or the answer has ended or failed."""
+        waiter = self._waiter
+        if waiter is None or waiter.done():
+            return
+        if not received or received > SHORT or self._take is None:
+            waiter.set_result(None)
+            return
+        try:
+            if not (piece := content.read_nowait(LARGE)):
+                if content.is_eof():
+                    waiter.set_result(None)
+                return
+            for tap in self._taps:
+                tap.piece(piece)
+            goes_on = self._take(piece)
+        except Exception as error:  # noqa: BLE001 — the task raises it
+            waiter.set_exception(error)
+            return
+        if goes_on is None:
+            waiter.set_result(piece)
+        elif goes_on or content.is_eof():
+            waiter.set_result(b"")
+
+    def _told(self, piece: bytes) -> bytes:
+        """The same piece. Those that follow the answer know it then."""
+        if piece:
+            for tap in self._taps:
+                tap.piece(piece)
         return piece
 
 
@@ -61,6 +128,22 @@ class ResponseBody:
     def __aiter__(self) -> AsyncIterator[bytes]:
         """Bytes as they arrive. A caller that was cancelled may wait for the next ones once more."""
         return _AnswerPieces(self)
+
+    def pieces(self, take: Take | None) -> AsyncIterator[bytes]:
+        """The same. A short piece is first offered to `take`, where it is received."""
+        return _AnswerPieces(self, take)
+
+    @property
+    def content(self) -> aiohttp.StreamReader:
+        """Aiohttp's buffer of it."""
+        return self._response.content
+
+    @property
+    def connection(self) -> AnswerConnection | None:
+        """The connection on which it comes, if that can offer pieces."""
+        connection = self._response.connection
+        protocol = None if connection is None else connection.protocol
+        return protocol if isinstance(protocol, AnswerConnection) else None
 
     def failed(self, error: Exception) -> None:
         """The connection has failed."""

@@ -82,6 +82,18 @@ class SseLines:
             self._hold(lines.pop())
         return lines
 
+    def only_data(self, piece: bytes) -> bytes | None:
+        """The data of a piece that is one whole event with one line of it, as most are; None for any other piece.
+
+        The next piece begins a line then, and this one need not be fed.
+        """
+        if self._begun or self._after_cr or not self._started or piece[-2:] != b"\n\n" or b"\r" in piece:
+            return None
+        start = piece.find(b"\n") + 1 if piece[:6] == b"event:" else 0
+        if piece[start : start + 5] != b"data:" or piece.find(b"\n", start) != len(piece) - 2:
+            return None
+        return piece[start + 5 : -2]
+
     def rest(self) -> bytes:
         """What follows the last line end, when nothing more comes."""
         rest = bytes(self._begun)
@@ -114,6 +126,8 @@ class SseEvents:
 
     def feed(self, data: bytes) -> list[bytes]:
         """The data of the events that end in this piece; that of several lines is joined by LF."""
+        if not self._data and (only := self._lines.only_data(data)) is not None and len(only) <= self._longest:
+            return [only[1:] if only[:1] == b" " else only]
         events = []
         for line in self._lines.feed(data):
             if line[:5] == b"data:":

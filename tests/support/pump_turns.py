@@ -11,6 +11,7 @@ from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
 from app.protocol.events import Event
 from app.protocol.response import Identity
+from app.turns.direct_client import DirectClient
 from app.turns.failures import SILENT
 from app.turns.opening import RequestOpening
 from app.turns.pump import Pump
@@ -68,14 +69,17 @@ def pump(script: Script, **limits: float) -> Pump:
     return pump_into(turn(), script.play(), Clocks(**limits))
 
 
-def pump_into(reader: ChatTurn, payloads: AsyncGenerator[Any], clocks: Clocks) -> Pump:
+def pump_into(
+    reader: ChatTurn, payloads: AsyncGenerator[Any], clocks: Clocks, client: DirectClient | None = None
+) -> Pump:
     async def answer() -> Answer:
         try:
             return Answer(reader, clocks, await anext(payloads), payloads)
         except StopAsyncIteration:
             raise UpstreamRefused(SILENT) from None
 
-    return Pump(RequestOpening(REQUEST, IDENTITY), answer, clocks=lambda: clocks, request_id="req_1")
+    opening = RequestOpening(REQUEST, IDENTITY)
+    return Pump(opening, answer, clocks=lambda: clocks, client=lambda: client, request_id="req_1")
 
 
 async def names(batches: AsyncIterator[list[Event]]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Callable
 from typing import Any, Final
 
 import httpx
@@ -40,14 +41,17 @@ ABOUT_ALL: Final = {
 def encoded(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
     """In which thread each event was encoded, by its name."""
     seen: dict[str, str] = {}
-    data_of = app.transports.sse.data_of
 
-    def noted(event: Event) -> bytes:
-        name = event.name.decode() if isinstance(event, Relayed) else str(type(event).__struct_config__.tag)
-        seen[name] = "long work" if "long-work" in threading.current_thread().name else "loop"
-        return data_of(event)
+    def watched(encode: Callable[..., bytes]) -> Callable[..., bytes]:
+        def noted(event: Event, *more: Any) -> bytes:
+            name = event.name.decode() if isinstance(event, Relayed) else str(type(event).__struct_config__.tag)
+            seen[name] = "long work" if "long-work" in threading.current_thread().name else "loop"
+            return encode(event, *more)
 
-    monkeypatch.setattr(app.transports.sse, "data_of", noted)
+        return noted
+
+    for way in ("data_of", "frame"):  # over a websocket, and as a server-sent event
+        monkeypatch.setattr(app.transports.sse, way, watched(getattr(app.transports.sse, way)))
     return seen
 
 

@@ -9,7 +9,7 @@ import pytest
 from app.protocol.events import LastEvent, ResponseFailed
 from app.protocol.output_items import Message, OutputText
 from app.protocol.problems import Problem, ProblemError
-from app.turns.pump import QUEUE
+from app.turns.payload_reader import QUEUE
 from app.upstreams.clocks import Clocks
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 from tests.support.pump_turns import STOP, Script, last, names, pump, pump_into, says, turn

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.protocol.problems import Problem
-from app.upstreams import connections
+from app.upstreams import answer_connection, connections
 from app.upstreams.port import Keep
 from tests.support.script import text_turn
 from tests.support.servers import (
@@ -123,7 +123,7 @@ async def test_an_idle_connection_that_the_server_has_closed_is_noticed_before_i
     lane: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the system does not say what was acknowledged, so that nothing can be sent a second time."""
-    monkeypatch.setattr(connections, "_acknowledged", lambda _transport: None)
+    monkeypatch.setattr(answer_connection, "_acknowledged", lambda _transport: None)
     with Closable(text_turn("Hi")) as upstream:
         async with client(lane, upstream.url) as (chat, ask):
             assert (await answers(chat, dict(ask)))[1] is None

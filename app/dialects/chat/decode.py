@@ -64,6 +64,8 @@ SOUND_LEFT_OUT: Final = LeftOut(
     ClientWarning("output", "sound", "Sound that the model made was left out: no words came with it."),
 )
 
+_OTHER_KEYS: Final = frozenset({*CHUNK_KEYS, "timings", "x_groq"})
+"""The keys of a chunk, other than `choices` and `usage`, that are read."""
 FAILURES: Final = {"error", "abort", "insufficient_system_resource"}
 """Reasons that are failures. OpenRouter sends them when a model failed, vLLM and DeepSeek when they stopped within an
 answer."""
@@ -113,23 +115,22 @@ class ChunkReader:
 
     def read(self, chunk: Any) -> list[Delta]:
         """The deltas in one chunk."""
-        try:
-            return self._read(chunk)
-        except RecursionError:  # objects within objects, hundreds of levels deep
-            return [Broke(UNREADABLE)]
-
-    def _read(self, chunk: Any) -> list[Delta]:
         if not isinstance(chunk, dict):
             return [Broke(UNREADABLE)]
         if chunk.get("error"):
             return [Broke(REPORTED)]  # our upstreams have interpreted the error before
-        deltas: list[Delta] = []
         choices = chunk.get("choices")
-        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-            deltas = self._choice(choices[0], chunk)
-        if (usage := self._usage.read(chunk)) is not None:
-            deltas.append(UsageReported(usage, self._usage.searches))
-        return deltas
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        try:
+            if not isinstance(choice, dict):
+                choice = None
+            elif (text := _only_text(chunk, choice)) and not self._citations.waiting:
+                return self._add_text(text, choice.get("logprobs") if self._logprobs else None)
+            deltas = [] if choice is None else self._choice(choice, chunk)
+            usage = self._usage.read(chunk)
+            return deltas if usage is None else [*deltas, UsageReported(usage, self._usage.searches)]
+        except RecursionError:  # objects within objects, hundreds of levels deep
+            return [Broke(UNREADABLE)]
 
     def rest(self) -> list[Delta]:
         """The deltas that were held back, at the end of the stream."""
@@ -265,6 +266,15 @@ class ChunkReader:
         opened = [delta for delta in deltas if isinstance(delta, CallOpened)]
         self._other_bytes += sum(len(delta.name) + len(delta.call_id) for delta in opened)
         return deltas
+
+
+def _only_text(chunk: dict[str, Any], choice: dict[str, Any]) -> str | None:
+    """The text of a chunk in which nothing else is to be read, as in nearly all; None for any other."""
+    delta = choice.get("delta")
+    if type(delta) is not dict or len(delta) != 1 or choice.get("finish_reason") or chunk.get("usage") is not None:
+        return None
+    text = delta.get("content")
+    return text if type(text) is str and "usage" not in choice and _OTHER_KEYS.isdisjoint(chunk) else None
 
 
 def _logprobs(logprobs: Any) -> list[dict[str, Any]]:
