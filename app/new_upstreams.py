@@ -142,11 +142,14 @@ def replayed_clients(answers: RecordedAnswers, *, keeps_pace: bool = False) -> C
 
 def warming_litellm(settings: Settings) -> "asyncio.Task[None] | None":
     """The task that loads litellm in the background, if an upstream is behind it."""
-    if not any(upstream.via == "litellm" for upstream in settings.upstreams.values()):
+    behind = [each for each in settings.upstreams.values() if each.via == "litellm"]
+    if not behind:
         return None
+    from .upstreams.litellm_ask import sends_as_is  # noqa: PLC0415 — as above
     from .upstreams.litellm_chat import warm  # noqa: PLC0415 — as above
 
-    return asyncio.create_task(asyncio.to_thread(warm))
+    translates = not all(sends_as_is(each.provider, each.base_url) for each in behind)
+    return asyncio.create_task(asyncio.to_thread(warm, translates=translates))
 
 
 async def close_litellm() -> None:

@@ -21,15 +21,16 @@ from ..providers.lookup import provider_of
 from ..providers.openai import OPENAI
 from ..providers.provider import AskFacts
 from . import litellm_errors
-from .causes import Cause, of_problem, of_report
-from .chat_lines import NotAStreamError
-from .error_body import body_of
-from .faults import ReportedError, invalid_answer, is_error, problem_in_stream, short
+from .faults import ReportedError, is_error
+from .litellm_as_is import MODELS_REMEMBERED, AsIsRequests, known_request
 from .litellm_ask import SETTINGS, Json, arguments, holds_many, key_for, sends_as_is
 from .litellm_can import capabilities, stops_thinking
-from .litellm_chunks import chunks_of, close
+from .litellm_chunks import PlainAnswer, chunks_of, close
+from .litellm_client import lighten
 from .litellm_connect import HANDLER, connect_within, in_time, limit
 from .litellm_facts import asks_for_a_response, info_of, settings_of
+from .litellm_lookups import remember_models
+from .litellm_memory import spare_memory
 from .litellm_prices import omit_prices
 from .litellm_transport import TRANSPORT, note_requests, restrain
 from .port import KEEP, TRACE, Counted, Keep, UpstreamBroke, UpstreamRefused
@@ -50,8 +51,6 @@ _ENVIRONMENT: Final = {
 CONNECT: Final = 5
 """Seconds for finding and reaching a server, unless configured otherwise."""
 
-_MODELS_REMEMBERED: Final = 1000
-
 _STATELESS: Final = {"store": False, "include": ["reasoning.encrypted_content"]}
 """Sent if litellm asks for a response: nothing is stored there, and reasoning comes back encrypted."""
 
@@ -71,9 +70,13 @@ def load() -> Any:
             warnings.filterwarnings("ignore", message="coroutine 'BaseLLMHTTPHandler", category=RuntimeWarning)
             with _collector_paused():
                 litellm: Any = import_module("litellm")
-                limit(import_module(HANDLER))
+                handlers = import_module(HANDLER)
+                limit(handlers)
+                lighten(handlers)
                 restrain(import_module(TRANSPORT))
                 omit_prices(litellm)
+                spare_memory(litellm)
+                remember_models(litellm)
             litellm.suppress_debug_info = True
             litellm.disable_hf_tokenizer_download = True
             litellm.telemetry = False
@@ -97,25 +100,24 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def warm() -> None:
-    """Import litellm and make one mock call, so that the first real one is fast. For a thread at start."""
+def warm(*, translates: bool = True) -> None:
+    """Import litellm and make requests that are not sent, so that the first real one is fast. For a thread at start.
+
+    `translates`: there are upstreams for which litellm translates, or uses OpenAI's SDK.
+    """
     litellm = load()
+    ask = {"model": "am-upstream", "messages": [{"role": "user", "content": "."}], "stream": True}
 
     async def mock_call() -> None:
-        stream = await litellm.acompletion(
-            model=f"{OPENAI.name}/am-upstream",
-            api_key="no-key",
-            messages=[{"role": "user", "content": "."}],
-            mock_response=".",
-            stream=True,
-        )
-        async for _ in stream:
-            pass
+        stream = await litellm.acompletion(**ask, custom_llm_provider=OPENAI.name, api_key="no-key", mock_response=".")
+        await stream.aclose()  # reading it would load a tokenizer
 
     with _collector_paused():
-        import_module("openai.resources.chat")  # a thousand modules that the SDK would import on its first call
-        with contextlib.suppress(Exception):  # it is only a mock call
-            asyncio.run(mock_call())
+        known_request(litellm, arguments(None, ask, base_url="http://localhost") | {"timeout": 1.0})
+        if translates:
+            import_module("openai.resources.chat")  # a thousand modules that the SDK would import on its first call
+            with contextlib.suppress(Exception):  # it is only a mock call
+                asyncio.run(mock_call())
 
 
 @cache
@@ -143,17 +145,6 @@ def _loop_of(client: Any) -> Any | None:
     http = getattr(client, "_client", None) or getattr(client, "client", None)
     session = getattr(getattr(http, "_transport", None), "client", None)
     return getattr(session, "_loop", None)
-
-
-def _failure(error: Exception, *, model: str, secret: str | None, asked: bool) -> tuple[Problem, Cause]:
-    """The client's problem, and its cause for the operator."""
-    if isinstance(error, ReportedError):
-        problem = problem_in_stream(error.body, model=model, secret=secret)
-        return problem, of_report(short(body_of(error.body).message, secret), problem)
-    if isinstance(error, NotAStreamError):
-        return (problem := invalid_answer(str(error))), of_problem(problem)
-    problem = litellm_errors.problem_of(error, model=model, secret=secret, asked=asked)
-    return problem, litellm_errors.operators_cause(error, problem, secret=secret, asked=asked)
 
 
 def _unknown(provider: str) -> Problem:
@@ -186,6 +177,7 @@ class LitellmChat:
         self._connect = connect
         self._keep = keep
         self._known: dict[str, Capabilities] = {}
+        self.requests = AsIsRequests()
 
     async def capabilities(self, model: str) -> Capabilities:
         """What this model can do, as litellm knows it, without what litellm's translation loses."""
@@ -193,7 +185,7 @@ class LitellmChat:
             return ANYTHING
         if model not in self._known:
             litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
-            if len(self._known) >= _MODELS_REMEMBERED:  # with a model `*`, clients may invent any number of names
+            if len(self._known) >= MODELS_REMEMBERED:  # with a model `*`, clients may invent any number of names
                 self._known.clear()
             info = info_of(litellm, self._provider, model)
             if other := self._known_as.litellm.facts_of:
@@ -217,7 +209,6 @@ class LitellmChat:
     async def count(self, ask: Json, key: str | None = None) -> Counted | None:  # noqa: ARG002 — no server is asked
         """The tokens of a request, counted with the tokenizer that litellm has for the model. Downloads nothing."""
         litellm = _loaded[0] if _loaded else await asyncio.to_thread(load)
-
         counting = partial(
             litellm.token_counter,
             model=str(ask["model"]),
@@ -241,13 +232,13 @@ class LitellmChat:
             raise UpstreamRefused(_unknown(self._provider))
         model = str(ask["model"])
         most, stops = self._most_tokens(litellm, model), self._stops(litellm, ask)
-        size = SHORT + 1 if holds_many(ask) else 0
+        as_is = sends_as_is(self._provider, self._base_url)
+        size = SHORT + 1 if not as_is and holds_many(ask) else 0
         kwargs = await off_loop(
             size, arguments, self._provider, ask, base_url=self._base_url, most_tokens=most, stops_thinking=stops
         )
         secret = key or self._api_key
-        kwargs["api_key"] = key_for(self._provider, secret, self._base_url)
-        kwargs["timeout"] = self._timeout
+        kwargs |= {"api_key": key_for(self._provider, secret, self._base_url), "timeout": self._timeout}
         if self._known_as.litellm.asks_responses and asks_for_a_response(litellm, kwargs):
             kwargs |= _STATELESS
         if headers := TRACE.get({}):
@@ -258,15 +249,18 @@ class LitellmChat:
         stream = None
         try:
             async with asyncio.timeout(self._timeout):
-                stream = await litellm.acompletion(**kwargs)
+                stream = await self.requests.ask(litellm, kwargs) if as_is else None
+                if stream is None:
+                    stream = await litellm.acompletion(**kwargs)
             async with contextlib.aclosing(chunks_of(stream)) as chunks:
-                async for chunk in in_time(chunks, self._timeout):
+                # the transport limits the silence of a plain answer, which costs less than a limit for each chunk
+                async for chunk in chunks if isinstance(stream, PlainAnswer) else in_time(chunks, self._timeout):
                     if is_error(chunk):
                         raise ReportedError(chunk)  # noqa: TRY301 — translated below, with all the others
                     started = True
                     yield chunk
         except Exception as error:  # noqa: BLE001 — any error of a hundred providers becomes a problem
-            problem, cause = _failure(error, model=model, secret=secret, asked=bool(begun))
+            problem, cause = litellm_errors.failure(error, model=model, secret=secret, asked=bool(begun))
             # not `from error`: its text may hold the key, and a traceback would print it
             if started:
                 raise UpstreamBroke(problem) from None

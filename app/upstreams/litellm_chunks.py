@@ -15,7 +15,7 @@ read what lies below it, in the best of five ways that fits:
 """
 
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from itertools import count
 from typing import Any, Final
 
@@ -46,15 +46,28 @@ _ANY_PARSER: Final = Parser(module="")
 """A parser of which nothing is known."""
 
 
+class PlainAnswer:
+    """An answer of chat completions that was asked for without litellm's wrapper around it."""
+
+    def __init__(self, response: Any, handler: Any) -> None:
+        self.response = response
+        self._handler = handler  # litellm closes a connection when nobody holds its owner
+
+
 async def chunks_of(wrapper: Any) -> AsyncGenerator[Json]:
     """Every chunk of this stream, without a finish reason if the upstream sent none."""
+    if isinstance(wrapper, PlainAnswer):
+        async with contextlib.aclosing(lines_of(wrapper.response.stream)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+        return
     if wrapper.completion_stream is None and hasattr(wrapper, "fetch_stream"):
         await wrapper.fetch_stream()  # Gemini's request is made only now
     source = wrapper.completion_stream
     response = response_of(wrapper)
     kind = type(source)
     if response is not None and (_is_plain(kind) or _speaks_chat(kind, response)):
-        reading = _lines(response)
+        reading = lines_of(response.aiter_bytes())
     elif response is not None and kind.__name__ == litellm_cohere.PARSER:
         reading = litellm_cohere.chunks(response)
     elif (parser := _parser_of(kind)) is not None:
@@ -69,6 +82,11 @@ async def chunks_of(wrapper: Any) -> AsyncGenerator[Json]:
             yield chunk
     finally:
         await reading.aclose()
+
+
+def reads_plain_lines(wrapper: Any) -> bool:
+    """Whether this stream is one of chat completions, of which we read the lines ourselves."""
+    return response_of(wrapper) is not None and _is_plain(type(wrapper.completion_stream))
 
 
 def response_of(wrapper: Any) -> Any | None:
@@ -86,8 +104,11 @@ def response_of(wrapper: Any) -> Any | None:
 
 async def close(stream: Any) -> None:
     """Close the response as well as the wrapper: not every parser of litellm closes the response that it reads."""
-    response = response_of(stream) if stream.completion_stream is not None else None
-    for closing in (getattr(response, "aclose", None), stream.aclose):
+    if isinstance(stream, PlainAnswer):
+        response, wrapper = stream.response, None
+    else:
+        response, wrapper = response_of(stream) if stream.completion_stream is not None else None, stream
+    for closing in (getattr(response, "aclose", None), getattr(wrapper, "aclose", None)):
         if closing is not None:
             with contextlib.suppress(Exception):  # it may be closed already
                 await closing()
@@ -118,9 +139,10 @@ def _parser_of(kind: type) -> Parser | None:
 # The lines of a response
 
 
-async def _lines(response: Any) -> AsyncGenerator[Json]:
+async def lines_of(pieces: AsyncIterable[bytes]) -> AsyncGenerator[Json]:
+    """The chunks in this body, which is one of chat completions."""
     lines = ChatLines()
-    async for data in response.aiter_bytes():
+    async for data in pieces:
         for chunk in lines.read(data):
             yield chunk
     for chunk in lines.end():  # read on after `[DONE]`: only at the end of the body can the connection be used again

@@ -18,6 +18,7 @@ from ..providers.lookup import PROVIDERS
 from ..providers.provider import SetupFault
 from . import causes, faults
 from .causes import Cause
+from .chat_lines import NotAStreamError
 from .error_body import ErrorBody, body_of, is_page, read
 from .error_chain import chain_of, kinds_of, never_connected
 from .port import Outage
@@ -58,6 +59,17 @@ _OVERLOADED_TEXTS: Final = tuple(each.litellm.overloaded for each in PROVIDERS i
 _SAID_ALREADY: Final = frozenset({"invalid_value", "upstream_error", "upstream_timeout"})
 """Codes of problems whose message has the upstream's words already."""
 _NO_WAY: Final = re.compile(r"cannot connect|connection (error|refused|reset)|name or service not known", re.IGNORECASE)
+
+
+def failure(error: Exception, *, model: str, secret: str | None, asked: bool) -> tuple[Problem, Cause]:
+    """The client's problem, and its cause for the operator. Parameters as in `problem_of`."""
+    if isinstance(error, faults.ReportedError):
+        problem = faults.problem_in_stream(error.body, model=model, secret=secret)
+        return problem, causes.of_report(faults.short(body_of(error.body).message, secret), problem)
+    if isinstance(error, NotAStreamError):
+        return (problem := faults.invalid_answer(str(error))), causes.of_problem(problem)
+    problem = problem_of(error, model=model, secret=secret, asked=asked)
+    return problem, operators_cause(error, problem, secret=secret, asked=asked)
 
 
 def problem_of(  # noqa: PLR0911 — one line per kind of trouble
