@@ -5,9 +5,11 @@ from typing import Any, Final
 import httpx
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from app.settings import Server, Settings
+from app.settings import Model, Server, Settings, Upstream
 from tests.support.chromium import CHROMIUM, QUIET
 from tests.support.running import ROOT
+from tests.support.script import counts, says, stops
+from tests.support.servers import ChatUpstream, Pause, Status, Step
 from tests.support.serving import serving
 
 PICTURES: Final = ROOT / "docs" / "images"
@@ -26,9 +28,34 @@ AGENT: Final[list[dict[str, Any]]] = [
 OUTPUT: Final = {"type": "function_call_output", "output": "It is 21 degrees in Paris."}
 
 
+BUSY: Final = Status(503, {"error": {"message": "All workers are busy."}}, {"retry-after": "1"})
+SLOW: Final[list[Step]] = [
+    Pause(0.8),
+    says("It took "),
+    Pause(2.3),
+    says("a while."),
+    stops(),
+    counts(31, 5, cached=12),
+]
+
+
 def main() -> None:
     """Every picture."""
-    with serving(Settings(server=Server(watch=5))) as url, sync_playwright() as playwright:
+    with ChatUpstream([BUSY]) as busy, ChatUpstream(SLOW) as slow:
+        upstreams = {name: Upstream(via="chat", base_url=each.url) for name, each in (("busy", busy), ("spare", slow))}
+        settings = Settings(
+            server=Server(watch=9),
+            upstreams={"demo": Upstream(via="demo"), **upstreams},
+            models={
+                "demo": Model(upstream="demo"),
+                "small": Model.model_validate({"upstreams": ["busy", "spare"]}),
+            },
+        )
+        _every(settings)
+
+
+def _every(settings: Settings) -> None:
+    with serving(settings) as url, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         dark = _opened(browser, url, "dark")
         dark.check("#with-tools")
@@ -42,15 +69,20 @@ def main() -> None:
             if call["type"] == "function_call":
                 _post(url, {**body, "input": [QUESTION, call, {**OUTPUT, "call_id": call["call_id"]}]})
         httpx.post(f"{url}/v1/responses", json={"model": "dmeo", "input": "A mistyped name."}, timeout=20)
+        _post(url, {"model": "small", "input": "Why did it take so long?"})
         dark = _opened(browser, url, "dark")
         _watch(dark, "Conversation", "inspector-watch.png")
-        _watch(dark, "Timing", "inspector-timing.png")
         dark.get_by_role("button", name="Show the conversation").click()
         expect(dark.locator(".turn-of-session .item").last).to_be_visible()
         _take(dark, "inspector-sessions.png")
         light = _opened(browser, url, "light")
+        _watch(light, "Timing", "inspector-timing.png", turn="Why did it take so long?")
+        _watch(light, "Upstream request 1", "inspector-upstream.png", turn="Why did it take so long?")
+        _watch(light, "Compare", "inspector-compare.png", turn="Why did it take so long?")
         _watch(light, "Changes", "inspector-changes.png")
         _watch(light, "Events", "inspector-events.png")
+        _watch(light, "Client request", "inspector-request.png")
+        _watch(light, "Response", "inspector-response.png")
         _again(light, "inspector-again.png")
         browser.close()
 
@@ -74,11 +106,14 @@ def _send(page: Page, text: str, picture: str) -> None:
     _take(page, picture)
 
 
-def _watch(page: Page, tab: str, picture: str) -> None:
+def _watch(page: Page, tab: str, picture: str, *, turn: str = "result: It is 21 degrees") -> None:
     page.locator("#tab-watch").click()
-    page.locator("#turns li", has_text="result: It is 21 degrees").click()
-    expect(page.locator("#watched .status")).to_have_text("completed")
+    page.locator("#turns li", has_text=turn).click()
+    expect(page.locator("#turns [aria-selected=true]")).to_contain_text(turn)
     page.locator("#watched").get_by_role("tab", name=tab).click()
+    expect(page.locator("#watched .status")).to_have_text("completed")
+    came_back = page.locator("#watched .pane[data-name^=ask]:not([hidden]) details").filter(has_text="as they came")
+    came_back.evaluate_all("all => all.forEach(each => (each.open = true))")
     _take(page, picture)
 
 

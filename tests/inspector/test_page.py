@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from app.settings import Server, Settings
 from tests.support.chromium import CHROMIUM
+from tests.support.python_programs import PythonPrograms, python_programs
 from tests.support.running import surroundings
 from tests.support.serving import serving
 
@@ -133,14 +133,22 @@ def test_it_can_be_dark_or_light(page: Page) -> None:
     assert page.evaluate(back) == dark
 
 
-def test_turns_of_others_can_be_watched_as_they_go(page: Page, url: str) -> None:
+@pytest.fixture(scope="module")
+def python() -> Iterator[PythonPrograms]:
+    with python_programs() as programs:
+        yield programs
+
+
+def test_turns_of_others_can_be_watched_as_they_go(
+    page: Page, url: str, python: PythonPrograms, tmp_path: Path
+) -> None:
     page.keyboard.press("2")
     expect(page.locator("#watch-state")).to_have_text("live")
     program = f"""
 from openai import OpenAI
 OpenAI(base_url="{url}/v1", api_key="none").responses.create(model="demo", input="I am somebody else.")
 """
-    subprocess.run([sys.executable, "-c", program], env=surroundings(), check=True, timeout=60)
+    python.run(program, tmp_path)
     newest = page.locator("#turns li").first
     expect(newest.locator(".finish")).to_have_text("200 completed")
     page.keyboard.press("ArrowDown")  # the list has the focus
@@ -165,16 +173,31 @@ def test_what_is_copied_as_javascript_can_be_read(page: Page, stream: bool, tmp_
 
 @pytest.mark.parametrize("language", ["curl", "python"])
 @pytest.mark.parametrize("stream", [True, False])
-def test_what_is_copied_runs_elsewhere(page: Page, language: str, stream: bool, tmp_path: Path) -> None:  # noqa: FBT001 — a column
+def test_what_is_copied_runs_elsewhere(
+    page: Page,
+    language: str,
+    stream: bool,  # noqa: FBT001 — a column
+    python: PythonPrograms,
+    tmp_path: Path,
+) -> None:
     page.set_checked("#stream", stream)
     page.check("#with-tools")
     page.fill("#input", 'It\'s a test: say "hi".')
     page.click(f'[data-copy="{language}"]')
     expect(page.locator("#copied")).to_have_text("copied")
     text = page.get_attribute("#copied", "data-text") or ""
-    command = ["bash", "-ec", text] if language == "curl" else [sys.executable, "-c", text]
-    ended = subprocess.run(
-        command, cwd=tmp_path, env=surroundings(), capture_output=True, text=True, timeout=60, check=False
-    )
-    assert ended.returncode == 0, ended.stderr
-    assert ('"status":"completed"' in ended.stdout) is (language == "curl")
+    if language == "curl":
+        ended = subprocess.run(
+            ["bash", "-ec", text],  # noqa: S607 — the user's shell
+            cwd=tmp_path,
+            env=surroundings(),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stderr
+        printed = ended.stdout
+    else:
+        printed = python.run(text, tmp_path)
+    assert ('"status":"completed"' in printed) is (language == "curl")

@@ -28,6 +28,13 @@ TURN: Final = detail(
 CUT: Final = detail(
     row(2, model="demo"), request={"model": "demo", "input": "data:image/png;base64,… (9000 characters)"}
 )
+SEALED: Final = {"type": "reasoning", "encrypted_content": "… (300 characters, sealed)"}
+SUMMARY: Final = [{"type": "summary_text", "text": "The tests first."}]
+USER: Final = {"role": "user", "content": "Go on."}
+THOUGHT_OF: Final = detail(
+    row(3, model="demo"),
+    request={"model": "demo", "input": [{**SEALED, "summary": []}, {**SEALED, "summary": SUMMARY}, USER]},
+)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +50,7 @@ def tab(browser: Browser, url: str) -> Page:
     page = context.new_page()
     feed = FakeFeed.at(page, f"{url}/#watch")
     feed.rows(TURN["row"], CUT["row"])
-    feed.keep(turns={1: TURN, 2: CUT})
+    feed.keep(turns={1: TURN, 2: CUT, 3: THOUGHT_OF})
     return page
 
 
@@ -105,6 +112,14 @@ def test_what_is_not_kept_of_a_request_is_said(page: Page) -> None:
     expect(page.locator(".again .left-out")).to_be_hidden()
     page.evaluate("location.hash = '#turn/2/again'")
     expect(page.locator(".again .left-out")).to_be_visible()
+
+
+def test_encrypted_reasoning_is_left_out_because_a_note_in_its_place_would_be_refused(page: Page) -> None:
+    expect(page.locator(".again .no-thoughts")).to_be_hidden()
+    page.evaluate("location.hash = '#turn/3/again'")
+    expect(page.locator(".again .no-thoughts")).to_be_visible()
+    expect(page.locator(".again .left-out")).to_be_hidden()
+    assert sent(page)["input"] == [{"type": "reasoning", "summary": SUMMARY}, USER]
 
 
 @pytest.mark.parametrize(
@@ -203,3 +218,41 @@ def test_a_file_that_is_none_is_named_and_the_rest_stays(
     expect(page.locator("#turns li")).to_have_count(2)
     page.locator("#turns li").last.click()
     expect(page.locator("#watched h2")).to_have_text("demo · req_1")
+
+
+DAMAGES: Final[dict[str, tuple[dict[str, Any], str]]] = {
+    "a phase": ({"timeline": [None]}, "Timing"),
+    "a time": ({"timeline": [{"phase": "ask", "from": [5], "to": None}]}, "Timing"),
+    "bytes of an upstream": ({"asks": [ask(raw={"text": 5})]}, "Compare"),
+    "an upstream's request": ({"asks": [{"number": 1, "started_ms": [5]}]}, "Upstream request"),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGES)
+def test_a_damaged_part_of_a_saved_turn_is_named_and_the_rest_is_shown(page: Page, tmp_path: Path, case: str) -> None:
+    damage, name = DAMAGES[case]
+    file = tmp_path / "damaged.har"
+    file.write_text(json.dumps({"log": {"entries": [{"_amProxyTurn": TURN | damage}]}}))
+    page.set_input_files("#import", file)
+    page.locator("#watched").get_by_role("tab", name=name, exact=True).click()
+    expect(page.locator("#watched .pane:not([hidden])")).to_have_text(
+        "This part of the turn is damaged, so it cannot be shown."
+    )
+    page.get_by_role("tab", name="Conversation").click()
+    expect(page.locator(".answer-of-turn")).to_contain_text("Hello from then.")
+
+
+@pytest.mark.parametrize("damage", [{"asks": [None]}, {"row": {"number": 1, "total_ms": "x"}}, {"row": {"number": 1}}])
+def test_a_saved_turn_that_cannot_be_shown_at_all_is_said(page: Page, tmp_path: Path, damage: dict[str, Any]) -> None:
+    file = tmp_path / "damaged.har"
+    file.write_text(json.dumps({"log": {"entries": [{"_amProxyTurn": TURN | damage}]}}))
+    page.set_input_files("#import", file)
+    expect(page.locator("#watched")).to_have_text("damaged.har: The turn in this file is damaged.")
+
+
+def test_a_saved_turn_that_is_too_large_is_not_read(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "large.har"
+    with file.open("wb") as large:
+        large.truncate(64 * 1024 * 1024 + 1)
+    page.set_input_files("#import", file)
+    expect(page.locator("#watched")).to_have_text("large.har: The file is larger than 64 MiB.")

@@ -1,6 +1,9 @@
 """The loop of a real agent as the page shows it: Codex runs a command, edits a file, and says that it is done."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Final
 
 import httpx
@@ -11,6 +14,7 @@ from app.settings import Model, Secret, Server, Settings, Upstream
 from tests.inspector.conftest import SIZE, without_errors
 from tests.support.chromium import CHROMIUM
 from tests.support.codex import Codex
+from tests.support.node import NODE, modules_with
 from tests.support.script import call_turn, text_turn
 from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
@@ -31,7 +35,7 @@ def follow(page: Page) -> None:
     expect(row.locator(".client")).to_contain_text("codex")
     row.click()
     expect(page.locator("#conversation tbody tr")).to_have_count(2)
-    expect(page.locator("#conversation tbody .words").first).to_have_text("→ exec_command")
+    expect(page.locator("#conversation tbody .words").first).to_have_text(f"→ exec_command {COMMAND}")
     first, second = (page.locator(".turn-of-session").nth(index) for index in range(2))
     expect(first.locator(".item[data-role=user]").last).to_contain_text("Run the tests")
     rules = first.locator("details[data-role=developer]").first
@@ -48,19 +52,65 @@ def follow(page: Page) -> None:
     expect(pane).to_contain_text("It continues the turn before")
     expect(pane).to_contain_text("Tools: same.")
     page.get_by_role("tab", name="Compare").click()
-    expect(page.locator(".compared")).to_have_text(f"Text: the same ({len(DONE)} characters)")
+    expect(page.locator(".compared").first).to_have_text(f"Text: the same ({len(DONE)} characters)")
+    expect(page.locator(".compared[data-same=false]")).to_have_count(0)
     page.get_by_role("tab", name="Timing").click()
-    expect(page.locator(".timing")).to_contain_text("waiting for the upstream")
+    expect(page.locator(".timing")).to_contain_text("waiting for first data")
     page.fill("#filter [name=text]", "result.txt")
     expect(page.locator("#number")).to_have_text("2 of 2")
     page.fill("#filter [name=text]", "All **tests** pass")
     expect(page.locator("#number")).to_have_text("1 of 2")
 
 
+def command_for(language: str, text: str, folder: Path) -> list[str]:
+    """What runs this program."""
+    if language == "curl":
+        return ["bash", "-ec", text]
+    if language == "Python":
+        return [sys.executable, "-c", text]
+    (folder / "node_modules").symlink_to(modules_with("openai"))
+    (folder / "program.mjs").write_text(text)
+    return [NODE, "program.mjs"]
+
+
+def run_again(page: Page, url: str, folder: Path) -> None:
+    """Runs the second turn once more in every way: on the page, as a program, from a file and as a recording."""
+    page.evaluate("location.hash = '#turn/2/again'")
+    page.get_by_role("button", name="Send again").click()
+    runs = page.locator(".again .run")
+    expect(runs.locator(".status")).to_have_text(["completed", "completed"])
+    expect(runs.first).to_contain_text("tests pass")
+    expect(runs.last).to_contain_text("Again on the page.")
+    for language in ("curl", "Python", "JavaScript"):
+        page.get_by_role("button", name=f"Copy as {language}").click()
+        text = page.locator(".again output").get_attribute("data-text") or ""
+        ran = subprocess.run(
+            command_for(language, text, folder), cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert "Again elsewhere." in ran.stdout
+    asked = [httpx.get(f"{url}/inspector/turns/{number}").json()["asks"][0]["body"] for number in range(2, 7)]
+    assert all(body == asked[0] for body in asked)
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Save as HAR").click()
+    found.value.save_as(folder / "turn.har")
+    with page.expect_download() as found:
+        page.get_by_role("button", name="Save as recording").click()
+    found.value.save_as(folder / "turn.zip")
+    for name in ("turn.har", "turn.zip"):
+        page.set_input_files("#import", folder / name)
+        page.get_by_role("tab", name="Conversation").click()
+        expect(page.locator(".answer-of-turn .heading")).to_have_text("Done")
+        expect(page.locator("#watched .pair .output").last).to_contain_text("3 passed")
+        page.locator("#watched").get_by_role("tab", name="Events").click()
+        expect(page.locator("#watched .events li").first).to_contain_text("created")
+
+
 @pytest.mark.parametrize("websocket", [False, True], ids=["http", "websocket"])
-def test_what_codex_did_can_be_followed(browser: Browser, codex: Codex, *, websocket: bool) -> None:
+def test_what_codex_did_can_be_followed(browser: Browser, codex: Codex, tmp_path: Path, *, websocket: bool) -> None:
     call = call_turn("exec_command", json.dumps({"cmd": COMMAND}))
-    with ChatUpstream(call, text_turn(DONE)) as upstream:
+    again = [text_turn("Again on the page."), *[text_turn("Again elsewhere.")] * 3]
+    with ChatUpstream(call, text_turn(DONE), *again) as upstream:
         settings = Settings(
             server=Server(watch=20, websocket=websocket),
             upstreams={"scripted": Upstream(via="chat", base_url=upstream.url, api_key=Secret("sk-scripted"))},
@@ -69,9 +119,10 @@ def test_what_codex_did_can_be_followed(browser: Browser, codex: Codex, *, webso
         with serving(settings) as url:
             codex.set_up(url, "coder")
             assert codex.run("Run the tests").said == [DONE]
-            page = browser.new_page(viewport=SIZE)
+            page = browser.new_page(viewport=SIZE, accept_downloads=True)
             with without_errors(page):
                 page.goto(f"{url}/#sessions")
                 follow(page)
+                run_again(page, url, tmp_path)
             page.close()
             assert httpx.get(f"{url}/inspector/sessions/1").status_code == 200

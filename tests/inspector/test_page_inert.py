@@ -40,11 +40,12 @@ CASES: Final[dict[str, list[dict[str, Any]]]] = {
     "code": markdown(f"```html\n{MARKUP}\n```\n`{MARKUP}`"),
     "a heading, a list, a table, and a quote": markdown(f"# {MARKUP}\n- {MARKUP}\n\n| {MARKUP} |\n|---|\n> {MARKUP}"),
     "the address of a link": markdown(
-        f"[a](javascript:{TAKEN}) [b](data:text/html,{SVG}) ![c](https://x.invalid/c.png)"
+        f"[a](javascript:{TAKEN}) [a](javascript://x%0a{TAKEN}) [b](data:text/html,{SVG}) ![c](https://x.invalid/c.png)"
     ),
     "an image of Markdown": markdown(f"![x](x{MARKUP}) ![y](https://x.invalid/y.png)"),
     "the name and the arguments of a call": [{**CALL, "name": MARKUP, "namespace": MARKUP, "arguments": MARKUP}],
     "JSON in arguments": [{**CALL, "arguments": json.dumps({MARKUP: MARKUP})}],
+    "lines in arguments": [{**CALL, "arguments": json.dumps({MARKUP: f"{MARKUP}\n{MARKUP}"})}],
     "the output of a tool": [CALL, {**OUTPUT, "output": MARKUP}],
     "the parts of an output": [CALL, {**OUTPUT, "output": [{"type": "input_text", "text": MARKUP}, {"type": MARKUP}]}],
     "an image that is SVG": [
@@ -91,6 +92,12 @@ def url() -> Iterator[str]:
         yield address
 
 
+FRAME: Final = "data: " + json.dumps(
+    {"choices": [{"finish_reason": MARKUP, "delta": {"content": MARKUP}}, None], "usage": {"prompt_tokens": MARKUP}}
+)
+"""What an upstream may say."""
+
+
 @pytest.fixture(scope="module")
 def tab(browser: Browser, url: str) -> Page:
     page = browser.new_page(viewport=SIZE)
@@ -121,7 +128,14 @@ def turn(items: list[dict[str, Any]], number: int = 1) -> dict[str, Any]:
         request={"model": MARKUP, "instructions": MARKUP, "input": items},
         events=answer(*items),
         asks=[
-            ask(body={"x": MARKUP}, raw={"text": MARKUP, "bytes": 9, "left_out": 0}, upstream=MARKUP, warnings=[MARKUP])
+            ask(
+                body={"x": MARKUP},
+                raw={"text": MARKUP, "bytes": 9, "left_out": 0},
+                chunks={"text": f"{MARKUP}\n\n{FRAME}", "bytes": 9, "left_out": 0},
+                failed_tries=[{"status": MARKUP, "failed": MARKUP, "raw": {"text": MARKUP, "bytes": 9, "left_out": 0}}],
+                upstream=MARKUP,
+                warnings=[MARKUP],
+            )
         ],
         timeline=[{"phase": MARKUP, "ask": None, "from": 0, "to": 4, "words": MARKUP}],
         changes=changes(1, settings=[MARKUP], tools={"added": [MARKUP]}),
@@ -140,7 +154,8 @@ def show_turn(page: Page, number: int) -> None:
 def test_it_stays_text_in_the_conversation(page: Page, case: str) -> None:
     number = list(CASES).index(case) + 1
     items = CASES[case]
-    one = {"row": row(number), "changes": changes(1), "instructions": MARKUP, "new": items, "output": items}
+    changed = changes(1, settings=[MARKUP], tools={"added": [MARKUP]}, instructions=MARKUP, cache={"words": MARKUP})
+    one = {"row": row(number), "changes": changed, "instructions": MARKUP, "new": items, "output": items}
     FakeFeed(page).keep(turns={number: turn(items, number)}, sessions={number: {"session": number, "turns": [one]}})
     show_turn(page, number)
     page.evaluate(f"location.hash = '#session/{number}'")
@@ -164,12 +179,48 @@ def test_it_stays_text_in_every_tab(page: Page) -> None:
         expect(page.locator("#watched .pane:not([hidden])")).not_to_be_empty()
 
 
+ENDS: Final[dict[str, dict[str, Any]]] = {
+    "a refusal": {"refused": {"status": 400, "error": {"code": MARKUP, "message": MARKUP}}},
+    "a failure": {"events": [{"type": "response.failed", "response": {"error": {"code": MARKUP, "message": MARKUP}}}]},
+    "an error": {"events": [{"type": "error", "error": {"code": MARKUP, "message": MARKUP}}]},
+    "a cut": {"events": [{"type": "response.incomplete", "response": {"incomplete_details": {"reason": MARKUP}}}]},
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_the_end_of_an_answer_stays_text(page: Page, case: str) -> None:
+    number = 60 + list(ENDS).index(case)
+    more = ENDS[case] | {"events": [{"at": 1, "event": event} for event in ENDS[case].get("events", [])]}
+    FakeFeed(page).keep(turns={number: detail(row(number, finish=MARKUP, error=MARKUP, model=MARKUP), **more)})
+    show_turn(page, number)
+    expect(page.locator("#watched .note")).to_contain_text("<script>")
+
+
+def test_a_warning_stays_text(page: Page) -> None:
+    FakeFeed(page).keep(turns={90: detail(row(90), request={"model": "small", "input": "Hi"})})
+    page.route(
+        "**/v1/responses",
+        lambda route: route.fulfill(headers={"x-am-warnings": json.dumps([MARKUP])}, body=""),
+    )
+    page.route("**/inspector/ask", lambda route: route.fulfill(json={"ask": {MARKUP: MARKUP}, "warnings": [MARKUP]}))
+    page.evaluate("location.hash = '#turn/90/again'")
+    expect(page.locator("#watched h2")).to_contain_text("req_90")
+    page.get_by_role("button", name="Send again").click()
+    expect(page.locator(".again .warnings").last).to_contain_text("<script>")
+    expect(page.locator(".again .run").last.locator("[data-pane=asked] .json")).to_contain_text("<script>")
+    page.unroute("**/v1/responses")
+    page.unroute("**/inspector/ask")
+
+
 def test_a_row_stays_text(page: Page) -> None:
     names = ("model", "said", "answered", "problem", "error", "key", "client", "when", "id")
     FakeFeed(page).tell(("row", row(99, **dict.fromkeys(names, MARKUP), calls=[MARKUP])))
     page.evaluate("location.hash = '#watch'")
     expect(page.locator("#turns li").first).to_contain_text("<script>")
     page.focus("#filter [name=text]")
+    page.evaluate("markup => (location.hash = `#watch?model=${encodeURIComponent(markup)}`)", MARKUP)
+    expect(page.locator("#filter [name=model]")).to_have_value(MARKUP)
+    page.evaluate("location.hash = '#watch'")
     page.evaluate("location.hash = '#sessions'")
     expect(page.locator("#sessions li").first).to_contain_text("<script>")
 

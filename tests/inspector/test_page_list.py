@@ -125,6 +125,40 @@ def test_filters_are_combined(page: Page) -> None:
     expect(page.locator("#number")).to_have_text(str(COUNT))
 
 
+def test_filters_are_in_the_address_and_survive_a_reload(browser: Browser, url: str) -> None:
+    page = browser.new_page(viewport=SIZE)
+    feed = FakeFeed.at(page, f"{url}/#watch")
+    rows = [varied(number) for number in range(40)]
+    feed.rows(*rows)
+    with without_errors(page):
+        page.locator("#filter summary").click()
+        page.focus("#filter [name=model]")
+        page.select_option("#filter [name=model]", "small")
+        page.fill("#filter [name=longer]", "0.2")
+        page.fill("#filter [name=text]", "question 3")
+        expect(page.locator("#number")).to_have_text("5 of 40")
+        assert page.url == f"{url}/#watch?text=question+3&longer=0.2&model=small"
+        page.locator(ROWS).first.click()
+        expect(page.locator("#watched")).to_contain_text("not kept")
+        page.reload()
+        FakeFeed(page).rows(*rows)
+        assert page.url == f"{url}/#turn/38?text=question+3&longer=0.2&model=small"
+        expect(page.locator("#number")).to_have_text("5 of 40")
+        expect(page.locator("#filter [name=longer]")).to_be_visible()
+        page.focus("#filter [name=model]")
+        expect(page.locator("#filter [name=model]")).to_have_value("small")
+        page.go_back()
+        expect(page.locator("#number")).to_have_text("5 of 40")
+        page.go_back()
+        expect(page.locator("#number")).to_have_text("40")
+        page.go_forward()
+        expect(page.locator("#number")).to_have_text("5 of 40")
+        page.click("#filter [type=reset]")
+        expect(page.locator("#number")).to_have_text("40")
+        assert page.url == f"{url}/#watch"
+    page.close()
+
+
 def test_a_link_leads_to_a_turn_and_its_tab(page: Page, url: str) -> None:
     page.locator(ROWS).nth(1).click()
     expect(page.locator("#watched h2")).to_contain_text("req_998")
@@ -166,8 +200,10 @@ def test_a_turn_that_ends_changes_its_row(page: Page) -> None:
     feed.tell(("row", running))
     first = page.locator(ROWS).first
     expect(first.locator(".finish")).to_have_text("…")
-    feed.tell(("row", varied(2000)))
+    expect(first.locator(".asks")).to_have_count(0)
+    feed.tell(("row", varied(2000) | {"asks": 3}))
     expect(first.locator(".finish")).to_have_text("200 failed")
+    expect(first.locator(".asks")).to_have_text("3 upstream requests")
     feed.tell(("forgotten", {"number": 2000}))
     expect(first).to_contain_text("Question 999")
 
@@ -182,4 +218,14 @@ def test_enter_leads_from_a_row_to_its_turn(page: Page) -> None:
     expect(page.locator("#watched h2")).to_contain_text("req_998")
     page.focus("#turns")
     page.keyboard.press("Enter")
+    expect(page.locator("#watched [role=tab][aria-selected=true]")).to_be_focused()
+
+
+def test_enter_right_after_an_arrow_leads_to_the_turn_of_the_new_row(page: Page) -> None:
+    page.focus("#turns")
+    page.keyboard.press("Home")
+    expect(page.locator("#watched h2")).to_contain_text("req_999")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#watched h2")).to_contain_text("req_998")
     expect(page.locator("#watched [role=tab][aria-selected=true]")).to_be_focused()

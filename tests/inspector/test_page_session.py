@@ -84,11 +84,12 @@ def test_each_turn_is_a_row_with_its_tokens_times_outcome_and_cost(page: Page) -
     rows = page.locator("#conversation tbody tr")
     expect(rows).to_have_count(2)
     assert [rows.nth(index).locator("td").all_text_contents()[1:] for index in range(2)] == [
-        ["→ exec_command", "1,000", "400", "30", "120 ms", "900 ms", "200 completed", "≈ 0.012 USD"],
-        ["Answer 11", "1,000", "400", "30", "120 ms", "900 ms", "200 completed", "≈ 0.012 USD"],
+        ["→ exec_command pytest -q", "1,000", "400 (40 %)", "30", "120 ms", "900 ms", "200 completed", "≈ 0.012 USD"],
+        ["Answer 11", "1,000", "400 (40 %)", "30", "120 ms", "900 ms", "200 completed", "≈ 0.012 USD"],
     ]
     expect(page.locator("#conversation .figures")).to_have_text(
-        "2 turns · 2,000 tokens in · 40 % cached · 60 out · 1800 ms · ≈ 0.025 USD estimated"
+        "2 turns · 2,000 tokens in · 40 % cached · 60 out · 1800 ms in turns · 100 ms between them"
+        " · ≈ 0.025 USD estimated"
     )
 
 
@@ -108,6 +109,39 @@ def test_the_loop_of_an_agent_reads_as_one_conversation(page: Page) -> None:
     expect(second.locator(".message em")).to_have_text("fail")
 
 
+def test_the_table_shows_which_turn_was_long_or_dear_and_where_the_cache_was_lost(page: Page) -> None:
+    used = {"input": 1000, "written": 0, "output": 30, "reasoning": 0}
+    turns = [
+        row(40, session=8, tokens={**used, "cached": 900}, cost=COST),
+        row(41, session=8, tokens={**used, "cached": 100}, cost={**COST, "amount": 1}, began=1_763_562_760),
+        row(42, session=8, tokens={**used, "cached": 990}, total_ms=9000, finish="failed", began=1_763_562_770),
+        row(43, session=8, tokens=None, total_ms=None, state="running", began=1_763_562_780),
+    ]
+    shown: list[dict[str, Any]] = [
+        {"row": each, "changes": None, "instructions": None, "new": [], "output": []} for each in turns
+    ]
+    FakeFeed(page).keep(sessions={8: {"session": 8, "turns": shown}})
+    show(page, 8)
+    body = page.locator("#conversation tbody")
+    cached = body.locator("td:nth-child(4)")
+    assert cached.all_text_contents() == ["900 (90 %)", "100 (10 %), was 900", "990 (99 %)", ""]
+    expect(body.locator(".lost")).to_have_text("100 (10 %), was 900")
+    assert body.locator(".most").all_text_contents() == ["≈ 1.00 USD", "9000 ms"]
+    expect(page.locator("#conversation .figures")).to_contain_text("10.8 s in turns · 11.2 s between them")
+    expect(page.locator(".turn-of-session h3").nth(2)).to_contain_text("9100 ms after the turn before")
+
+
+def test_a_row_of_the_table_leads_to_what_was_said(page: Page) -> None:
+    show(page, 7)
+    last = page.locator("#conversation tbody tr").last
+    last.get_by_role("button", name="Answer 399").press("Enter")
+    section = page.locator(".turn-of-session").last
+    expect(section).to_be_focused()
+    expect(section).to_be_in_viewport()
+    expect(section).to_contain_text("Word Word")
+    page.evaluate("location.hash = '#sessions'")
+
+
 def test_a_time_leads_to_the_turn_and_the_turn_back(page: Page) -> None:
     FakeFeed(page).keep(turns={11: detail(SECOND["row"])})
     show(page, 1)
@@ -116,6 +150,20 @@ def test_a_time_leads_to_the_turn_and_the_turn_back(page: Page) -> None:
     page.get_by_role("button", name="Show the conversation").click()
     expect(page.locator("#conversation h2")).to_be_visible()
     assert page.url.endswith("#session/1")
+
+
+def test_back_from_a_turn_the_conversation_is_where_it_was(page: Page) -> None:
+    FakeFeed(page).keep(turns={150: detail(row(150, session=7))})
+    show(page, 7)
+    place = page.locator(".turns-of-session")
+    place.evaluate("each => (each.scrollTop = 3000)")
+    expect(page.locator(".turn-of-session", has_text="Word Word").nth(12)).to_be_attached()
+    before = place.evaluate("each => each.scrollTop")
+    page.evaluate("location.hash = '#turn/150'")
+    expect(page.locator("#watched h2")).to_contain_text("req_150")
+    page.go_back()
+    expect(place).to_be_visible()
+    assert place.evaluate("each => each.scrollTop") == before > 1000
 
 
 def test_a_conversation_that_goes_on_grows(page: Page) -> None:
@@ -128,10 +176,13 @@ def test_a_conversation_that_goes_on_grows(page: Page) -> None:
     third = page.locator(".turn-of-session").nth(2)
     expect(third).to_contain_text("This turn is running.")
     expect(kept).to_have_attribute("data-mark", "same")
+    link = page.locator("#conversation tbody a").first
+    link.focus()
     ended = {**RUNNING, "row": row(12), "output": [said("Gone on.")]}
     feed.keep(sessions={1: {"session": 1, "turns": [FIRST, SECOND, ended]}})
     feed.tell(("row", row(12)))
     expect(third).to_contain_text("Gone on.")
+    expect(link).to_be_focused()
     feed.keep(sessions={1: {"session": 1, "turns": [FIRST, SECOND]}})
     feed.tell(("forgotten", {"number": 12}))
 

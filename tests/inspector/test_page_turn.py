@@ -1,5 +1,6 @@
 """All about one turn: its conversation, each request to an upstream, its events and times, as the tabs show them."""
 
+import json
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -14,7 +15,16 @@ from tests.support.serving import serving
 
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 MANY: Final = 10_000
-RAW: Final = 'data: {"choices": [{"delta": {"content": "Good mornin"}}]}\n\ndata: [DONE]\n\n'
+RAW: Final = "".join(
+    f"data: {json.dumps(chunk)}\n\n"
+    for chunk in (
+        {"choices": [{"delta": {"content": "Good mornin"}, "finish_reason": "length"}]},
+        {"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 3, "prompt_tokens_details": None}},
+        {"choices": 5},
+    )
+)
+BUSY: Final = '{"error": {"message": "busy"}}'
+CHUNKS: Final = 'data: {"choices": [{"delta": {"content": "Hi"}, "finish_reason": "stop"}]}\n\n'
 
 
 def deltas(count: int) -> list[dict[str, Any]]:
@@ -54,6 +64,12 @@ TURNS: Final = {
     3: detail(row(3, tokens=None), events=deltas(MANY)),
     4: detail(row(4, finish="refused", status=404, error="model_not_found"),
               refused={"status": 404, "error": {"code": "model_not_found", "message": "The model is not known."}}),
+    6: detail(
+        row(6), events=answer(said("Hi")),
+        asks=[ask(1, chunks={"text": CHUNKS, "bytes": len(CHUNKS), "left_out": 0},
+                  failed_tries=[{"status": 503, "failed": None, "raw": {"text": BUSY, "bytes": 30, "left_out": 0}},
+                                {"status": None, "failed": "unreachable", "raw": None}])],
+    ),
     5: detail(row(5), request={"left_out": "… (9000000 bytes)"}, events_left_out=7),
 }  # fmt: skip
 
@@ -83,6 +99,27 @@ def show(page: Page, number: int, name: str = "Conversation") -> None:
     page.evaluate(f"location.hash = '#turn/{number}/conversation'")
     expect(page.locator("#watched h2")).to_have_text(f"small · req_{number}")
     page.locator("#watched").get_by_role("tab", name=name, exact=True).click()
+
+
+ARGUMENTS: Final[dict[str, tuple[Any, list[str]]]] = {
+    "one line": ({"cmd": "ls"}, ['{\n  "cmd": "ls"\n}']),
+    "several lines": ({"cmd": "cat <<E\nHi \\n\nE", "workdir": "w"},
+                      ['{\n  "workdir": "w"\n}', "cmd:", "cat <<E\nHi \\n\nE"]),
+    "two texts of several lines": ({"old": "a\nb", "new": "c\nd"}, ["old:", "a\nb", "new:", "c\nd"]),
+    "no object": (["a\nb"], ['[\n  "a\\nb"\n]']),
+    "null": (None, ["null"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ARGUMENTS)
+def test_arguments_of_several_lines_are_shown_as_lines(page: Page, case: str) -> None:
+    given, texts = ARGUMENTS[case]
+    number = 20 + list(ARGUMENTS).index(case)
+    FakeFeed(page).keep(turns={number: detail(row(number), events=answer({**CALL, "arguments": json.dumps(given)}))})
+    show(page, number)
+    shown = page.locator(".answer-of-turn .call .body > *")
+    expect(shown).to_have_count(len(texts))
+    assert shown.all_text_contents() == texts
 
 
 def test_a_conversation_shows_what_is_new_and_calls_beside_their_outputs(page: Page) -> None:
@@ -128,13 +165,35 @@ def test_each_request_to_an_upstream_has_a_tab(page: Page) -> None:
     expect(pane).to_contain_text("Good mornin")
     pane.get_by_text("Prompt, in no dialect").click()
     expect(pane).to_contain_text('"instructions": "Be brief."')
+    show(page, 6, "Upstream request")
+    pane = page.locator(".pane[data-name=ask-1]")
+    expect(pane).to_contain_text("Try 1 failed: HTTP 503")
+    pane.get_by_text("What came back after try 1 · 30 bytes").click()
+    expect(pane).to_contain_text(BUSY)
+    expect(pane).to_contain_text("Try 2 failed: unreachable")
+    expect(pane).to_contain_text("There are no upstream bytes")
+    pane.get_by_text("Chunks that AM Proxy read").click()
+    expect(pane).to_contain_text(CHUNKS.strip())
+
+
+def test_the_head_says_which_upstream_answered_and_how_fast(page: Page) -> None:
+    show(page, 2)
+    figures = page.locator("#watched .figures")
+    expect(figures).to_have_text(
+        "upstream local, 2 requests · first token 120 ms · total 900 ms · 1,000 → 30 tokens · 38 tokens/s"
+    )
+    show(page, 1)
+    expect(figures).to_contain_text("upstream local · first token")
 
 
 def test_the_times_of_all_phases_are_on_one_scale(page: Page) -> None:
     show(page, 2, "Timing")
     rows = page.locator(".timing tr")
     expect(rows).to_have_count(4)
-    expect(rows.locator("td:first-child")).to_have_text(["preparing", "local · request 1", "no data · request 1"])
+    expect(rows.locator("td:first-child")).to_have_text(
+        ["preparing", "local · request 1 to local · refused", "no data · request 1"]
+    )
+    expect(rows.locator("td:first-child").last).to_have_css("padding-left", "40px")
     scale, bar = (rows.last.locator(part).bounding_box() for part in ("td:last-child", ".bar-of-time"))
     assert scale is not None
     assert bar is not None
@@ -150,8 +209,17 @@ def test_what_the_upstream_said_is_compared_with_what_the_client_got(page: Page)
     different = pane.locator(".compared[data-same=false]").first
     expect(different).to_contain_text("Text: upstream 11 characters, client 26")
     expect(different.locator("pre").first).to_have_text("Good mornin")
+    expect(pane.locator("h3", has_text="Finish")).to_have_text("Finish: upstream length, client completed")
+    expect(pane.locator("h3", has_text="Tokens")).to_have_text(
+        "Tokens: upstream input 9, output 3; client input 10, cached 4, output 3"
+    )
+    show(page, 6, "Compare")
+    expect(pane.locator("h3")).to_have_text([
+        "Text: the same (2 characters)", "Finish: upstream stop, client completed (which means the same)",
+        "Tokens: upstream none; client input 10, cached 4, output 3",
+    ])  # fmt: skip
     show(page, 1, "Compare")
-    expect(pane).to_contain_text("The bytes of the upstream are not kept")
+    expect(pane).to_contain_text("What the upstream sent is not kept")
 
 
 def test_ten_thousand_events_are_shown_at_once_and_scrolled_through(page: Page) -> None:
@@ -191,30 +259,18 @@ def test_a_refusal_is_the_answer(page: Page) -> None:
     expect(page.locator("#watched .note.failed")).to_contain_text("The model is not known.")
 
 
+def test_a_request_that_nobody_could_read_is_said(page: Page) -> None:
+    feed = FakeFeed(page)
+    feed.keep(turns={7: detail(row(7, finish="refused", status=400, error="invalid_json"), request=None)})
+    show(page, 7)
+    for name in ("Conversation", "Client request"):
+        page.locator("#watched").get_by_role("tab", name=name).click()
+        expect(page.locator("#watched .pane:not([hidden])")).to_contain_text("it is not a JSON object")
+
+
 def test_what_is_not_kept_is_said_and_the_rest_is_there(page: Page) -> None:
     show(page, 5)
-    expect(page.locator(".pane[data-name=conversation]")).to_contain_text("The request is not shown: … (9000000 bytes)")
+    pane = page.locator(".pane[data-name=conversation]")
+    expect(pane).to_contain_text("The request is too long to be kept: … (9000000 bytes)")
     expect(page.locator("#watched .warnings")).to_have_text("7 events of this request were too large to be kept.")
     expect(page.locator("#watched .figures")).to_contain_text("1,000 → 30 tokens")
-
-
-def test_a_running_turn_grows_while_it_is_watched(page: Page) -> None:
-    feed = FakeFeed(page)
-    running = row(6, state="running", finish="", status=None, total_ms=None, first_ms=None, tokens=None)
-    feed.keep(turns={6: detail(running)})
-    feed.tell(("row", running))
-    show(page, 6)
-    first, added, done, last = answer(said("All of it."))
-    path = "turns/6/live"
-    delta = {"type": "response.output_text.delta", "output_index": 0, "delta": "All of"}
-    feed.tell(("sent", {"at": 1, "events": [first["event"], added["event"], delta]}), path=path)
-    expect(page.locator(".answer-of-turn .message")).to_contain_text("All of")
-    expect(page.locator("#watched .status")).to_have_text("streaming")
-    feed.keep(turns={6: detail(row(6), events=answer(said("All of it.")), asks=[ask()])})
-    feed.tell(("sent", {"at": 2, "events": [done["event"], last["event"]]}), ("ended", {"fields": {}}), path=path)
-    page.evaluate(f"streams['{path}'].close()")
-    expect(page.locator("#watched .status")).to_have_text("completed")
-    expect(page.locator(".answer-of-turn .message")).to_contain_text("All of it.")
-    expect(page.locator("#watched").get_by_role("tab", name="Upstream request")).to_be_visible()
-    show(page, 6, "Events")
-    expect(page.locator("#watched .count")).to_have_text("5 events")

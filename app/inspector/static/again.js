@@ -5,10 +5,12 @@ import { Run } from "./run.js";
 import * as snippets from "./snippets.js";
 
 const LEFT_OUT = /… \(\d+ (?:characters|bytes)|"\*\*\*"/; // what the server writes in place of what it does not show
+const SEALED = /^… \(\d+ characters, sealed\)$/;
 const PROGRAMS = { curl: "curl", python: "Python", javascript: "JavaScript" };
 
-/** The elements of the tab. */
-export function again(detail, { headers }) {
+/** The elements of the tab. `detailNow()`: all about the turn, which may still run. */
+export function again(detailNow, { headers }) {
+  const detail = detailNow();
   const place = document.getElementById("again").content.firstElementChild.cloneNode(true);
   const field = place.querySelector("textarea");
   const model = place.querySelector("input");
@@ -18,6 +20,7 @@ export function again(detail, { headers }) {
   field.value = JSON.stringify(request, null, 2);
   model.value = request.model ?? detail.row.model ?? "";
   place.querySelector(".left-out").hidden = !LEFT_OUT.test(field.value);
+  place.querySelector(".no-thoughts").hidden = !hasSealedThoughts(detail.request);
   model.addEventListener("change", () => {
     const body = read(field);
     if (body) field.value = JSON.stringify({ ...body, model: model.value }, null, 2);
@@ -28,7 +31,7 @@ export function again(detail, { headers }) {
     const body = read(field);
     if (!body) return;
     const run = new Run(`${body.model} · now`);
-    runs.replaceChildren(original(detail), run.element);
+    runs.replaceChildren(original(detailNow()), run.element);
     place.querySelector(".stop").disabled = false;
     place.querySelector(".stop").onclick = () => run.stop();
     const again = { ...body, stream: true };
@@ -51,7 +54,7 @@ export function again(detail, { headers }) {
   }
   place.querySelector(".exports").append(
     ...(detail.is_opened ? [] : [button("Save as recording", () => saveRecording(detail.row.number, headers(), said))]),
-    button("Save as HAR", () => download(`turn-${detail.row.number}.har`, JSON.stringify(harOf(detail), null, 2), "application/json")),
+    button("Save as HAR", () => download(`turn-${detail.row.number}.har`, JSON.stringify(harOf(detailNow()), null, 2), "application/json")),
   );
   return [place];
 }
@@ -71,7 +74,22 @@ async function saveRecording(number, headers, said) {
 /** What can be sent over HTTP: a message of a websocket is a request with a type. */
 function requestOf(request) {
   const { type, ...rest } = request ?? {};
-  return type === "response.create" || type === undefined ? rest : request;
+  return withReadableThoughts(type === "response.create" || type === undefined ? rest : request);
+}
+
+/** Encrypted reasoning is not kept, so only what can be read of it is sent. */
+function withReadableThoughts(request) {
+  if (!hasSealedThoughts(request)) return request;
+  const input = request.input.filter((item) => !isSealed(item) || item.summary?.length || item.content?.length);
+  return { ...request, input: input.map((item) => (isSealed(item) ? { ...item, encrypted_content: undefined } : item)) };
+}
+
+function hasSealedThoughts(request) {
+  return Array.isArray(request?.input) && request.input.some(isSealed);
+}
+
+function isSealed(item) {
+  return item?.type === "reasoning" && SEALED.test(item.encrypted_content);
 }
 
 function original({ row, events, refused, fields, asks }) {

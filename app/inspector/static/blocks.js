@@ -6,6 +6,7 @@ import { link, rendered } from "./markdown.js";
 const IMAGE = /^data:image\/(?:png|jpeg|gif|webp);base64,[\w+/]+=*$/;
 const KINDS = { message: "message", reasoning: "thought", image_generation_call: "image" };
 const RULES = new Set(["developer", "system"]);
+const WORDS = 80; // characters of a call that tell it from others
 const LONG = 1200; // characters of an output that are shown before somebody asks for the rest
 
 /** The block of this item, without what is in it: `{element, body}`. */
@@ -50,6 +51,18 @@ export function isOutput(item) {
   return typeof item?.type === "string" && /_output$/.test(item.type);
 }
 
+/** The beginning of the first text that a call was given. */
+export function firstWords({ arguments: given, input, action }) {
+  const values = [input ?? parsed(given) ?? action];
+  for (let looked = 0; values.length && looked < 20; looked += 1) {
+    const value = values.shift();
+    if (typeof value === "string") return value.slice(0, WORDS).replace(/\s+/g, " ").trim();
+    if (Array.isArray(value) && value.every((each) => typeof each === "string")) values.push(value.join(" "));
+    else if (value && typeof value === "object") values.push(...Object.values(value).slice(0, 20));
+  }
+  return "";
+}
+
 /** A short text, or a long one that is folded after its beginning. */
 export function text(value, { most = LONG } = {}) {
   if (value.length <= most * 1.5) return [made("pre", value)];
@@ -85,10 +98,22 @@ function partsOf(item) {
   }
   if (type === "image_generation_call") return [imageOr(`data:image/${item.output_format ?? "png"};base64,${item.result}`, item.result ?? "")];
   if (isOutput(item)) return contentOf(item.output ?? item.results ?? item.tools ?? "", false);
-  if (typeof item.arguments === "string") return [{ plain: pretty(item.arguments) }];
+  if (typeof item.arguments === "string") return argumentsOf(parsed(item.arguments));
   if (typeof item.input === "string") return [{ plain: item.input }];
   const given = item.arguments ?? item.action ?? item.operation;
   return given === undefined ? null : [{ plain: JSON.stringify(given, null, 2) }];
+}
+
+/** Arguments of a call. A text of several lines is shown as lines, below its name. */
+function argumentsOf(given) {
+  const entries = given && typeof given === "object" && !Array.isArray(given) ? Object.entries(given) : [];
+  const isLong = ([, value]) => typeof value === "string" && value.includes("\n");
+  if (!entries.some(isLong)) return [{ plain: typeof given === "string" ? given : JSON.stringify(given, null, 2) }];
+  const short = Object.fromEntries(entries.filter((entry) => !isLong(entry)));
+  return [
+    ...(Object.keys(short).length ? [{ plain: JSON.stringify(short, null, 2) }] : []),
+    ...entries.filter(isLong).flatMap(([name, value]) => [{ named: name }, { plain: value }]),
+  ];
 }
 
 function contentOf(content, isModels) {
@@ -108,7 +133,8 @@ function imageOr(address, otherwise) {
   return IMAGE.test(address) ? { image: address } : { plain: `[image: ${otherwise}]` };
 }
 
-function shown({ markdown, plain, image, link: address, title }) {
+function shown({ markdown, plain, named, image, link: address, title }) {
+  if (named !== undefined) return [Object.assign(made("p", `${named}:`), { className: "name" })];
   if (markdown !== undefined) return [Object.assign(wrap(rendered(markdown)), { className: "text" })];
   if (image) {
     const element = Object.assign(made("img"), { src: image, alt: "image of this conversation" });
@@ -119,9 +145,9 @@ function shown({ markdown, plain, image, link: address, title }) {
   return /^https?:\/\//.test(address ?? "") ? [link(address, title)] : [];
 }
 
-function pretty(json) {
+function parsed(json) {
   try {
-    return JSON.stringify(JSON.parse(json), null, 2);
+    return JSON.parse(json);
   } catch {
     return json; // a model may write anything
   }

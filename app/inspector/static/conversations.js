@@ -27,7 +27,7 @@ export function conversationRow({ session, rows }) {
     ["finish", bad ? `${bad} failed` : rows.some((row) => row.state === "running") ? "…" : ""],
     ["said", rows.find((row) => row.said)?.said || "…"],
     ["called", `${rows.length} ${rows.length === 1 ? "turn" : "turns"}`],
-    ["tokens", `${count(total.input)} → ${count(total.output)} tokens`],
+    ["tokens", total.input + total.output ? `${count(total.input)} → ${count(total.output)} tokens` : ""],
     ["cost", money(total.cost)],
     ["client", last.client],
   ];

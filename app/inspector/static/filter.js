@@ -1,27 +1,38 @@
 // Which turns the list shows: those that every field of the form lets through.
 
 const CHOICES = ["model", "key", "outcome", "tool"];
+const FIELDS = ["text", "longer", ...CHOICES];
 const WAIT = 150; // milliseconds after the last letter
 const PAUSE = 1000; // milliseconds between two looks while turns end
 
 export class Filter {
-  /** `search(text, signal)` returns the numbers of the turns in which the text occurs. */
-  constructor(form, { search, changed, rows }) {
-    this.form = form;
-    this.search = search;
-    this.changed = changed;
-    this.rows = rows;
-    this.found = null;
+  /** `search(text, signal)` returns the numbers of the turns in which the text occurs; `chosen(query)` hears of filters. */
+  constructor(form, { search, changed, chosen, rows }) {
+    Object.assign(this, { form, search, changed, chosen, rows, found: null });
     form.addEventListener("submit", (event) => event.preventDefault());
-    form.addEventListener("input", (event) => (event.target.name === "text" ? this.#later() : this.changed()));
+    form.addEventListener("input", (event) => this.#entered(event.target));
     form.addEventListener("focusin", () => this.#fill());
-    form.addEventListener("reset", () => setTimeout(() => this.#look()));
+    form.addEventListener("reset", () => setTimeout(() => this.#entered(form.elements.text)));
     form.addEventListener("keydown", (key) => key.key === "Escape" && this.form.reset());
   }
 
   /** Whether anything is left out. */
   get isOn() {
     return Boolean(this.#value("text")) || Boolean(this.#value("longer")) || CHOICES.some((name) => this.#value(name));
+  }
+
+  /** Fill in the filters of an address. */
+  set(query) {
+    const given = new URLSearchParams(query);
+    for (const name of FIELDS) {
+      const field = this.form.elements[name];
+      const value = given.get(name) ?? "";
+      if (CHOICES.includes(name) && ![...field.options].some((option) => option.value === value)) field.append(new Option(value, value));
+      field.value = value;
+    }
+    const isShut = FIELDS.every((name) => name === "text" || !this.#value(name));
+    if (!isShut) this.form.querySelector("details").open = true;
+    this.#look();
   }
 
   passes(row) {
@@ -38,6 +49,13 @@ export class Filter {
       this.due = null;
       this.#look();
     }, PAUSE);
+  }
+
+  #entered(field) {
+    const entries = FIELDS.map((name) => [name, this.#value(name)]).filter(([, value]) => value);
+    this.chosen(new URLSearchParams(entries).toString());
+    if (field.name === "text") this.#later();
+    else this.changed();
   }
 
   #value(name) {
@@ -69,12 +87,12 @@ export class Filter {
   #fill() {
     for (const name of CHOICES) {
       const select = this.form.elements[name];
-      const values = [...new Set(this.rows().flatMap(VALUES[name]))].filter(Boolean).sort();
+      const values = [...new Set([...this.rows().flatMap(VALUES[name]), this.#value(name)])].filter(Boolean).sort();
       const known = [...select.options].slice(1).map((option) => option.value);
       if (values.join("\n") === known.join("\n")) continue;
       const { value } = select;
       select.replaceChildren(select.options[0], ...values.map((each) => new Option(each, each)));
-      if (values.includes(value)) select.value = value;
+      select.value = value;
     }
   }
 }

@@ -6,7 +6,7 @@ const MOST = 500; // entries of one list that are shown one by one
 /** Elements that show this value. */
 export function folded(value) {
   if (typeof value === "string") return [block(value)];
-  const text = JSON.stringify(value, null, 2);
+  const text = JSON.stringify(value ?? null, null, 2);
   if (text.length <= SHORT) return [block(text)];
   const entries = Object.entries(value);
   const elements = [];

@@ -2,6 +2,8 @@
 
 const OWN = "_amProxyTurn"; // the member with all that the inspector knows of the turn
 
+const MOST = 64 * 1024 * 1024; // bytes of a file that is opened
+
 export function harOf(detail) {
   const began = detail.row.began * 1000;
   const events = detail.events.map(({ event }) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
@@ -14,14 +16,19 @@ export function harOf(detail) {
   const asks = detail.asks.map((ask) => entry({
     began: began + (ask.started_ms ?? 0), url: `https://${encodeURIComponent(ask.upstream)}.invalid/`, sent: ask.body,
     took: (ask.ended_ms ?? 0) - (ask.started_ms ?? 0), first: ask.first_ms === null ? null : ask.first_ms - ask.started_ms,
-    status: ask.error ? 502 : 200, text: ask.raw?.text ?? JSON.stringify(ask.error ?? {}), type: ask.raw ? "text/event-stream" : "application/json",
+    status: ask.error ? 502 : 200, text: (ask.raw ?? ask.chunks)?.text ?? JSON.stringify(ask.error ?? {}), type: ask.raw ?? ask.chunks ? "text/event-stream" : "application/json",
     comment: `Request to the upstream ${ask.upstream}; its address and its headers are left out.`,
   }));
   return { log: { version: "1.2", creator: { name: "AM Proxy inspector", version: document.getElementById("version").textContent }, entries: [{ ...client, [OWN]: detail }, ...asks] } };
 }
 
 /** The turn in such a file. Throws an error with a plain message if there is none. */
-export function turnIn(text) {
+export async function savedTurn(file) {
+  if (file.size > MOST) throw new Error("The file is larger than 64 MiB.");
+  return turnIn(await file.text());
+}
+
+function turnIn(text) {
   let entries;
   try {
     entries = JSON.parse(text)?.log?.entries;

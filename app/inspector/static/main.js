@@ -48,7 +48,8 @@ function show(view) {
 
 /** What the address names. */
 function follow() {
-  const { view, number, tab } = placeOf(location.hash);
+  const { view, number, tab, filters } = placeOf(location.hash);
+  if (filters !== null) watch.filterBy(filters);
   show(view);
   if (view === "watch" && number !== null) watch.openTurn(number, tab);
   if (view === "sessions" && number !== null) watch.openSession(number);

@@ -59,7 +59,8 @@ function ask(texts, upstream, number, warnings) {
   const end = number === 1 ? "" : `-${number}`;
   const body = json(texts, `ask${end}.json`);
   const arrivals = jsonLines(texts, `upstream${end}.jsonl`);
-  const text = arrivals.map((each) => (typeof each.text === "string" ? each.text : each.chunk === undefined ? "" : `data: ${JSON.stringify(each.chunk)}\n\n`)).join("");
+  const text = arrivals.map((each) => (typeof each.text === "string" ? each.text : "")).join("");
+  const chunks = arrivals.map((each) => (each.chunk === undefined ? "" : `data: ${JSON.stringify(each.chunk)}\n\n`)).join("");
   const fault = arrivals.find((each) => each.problem || each.failed);
   const failed = fault?.problem ?? (fault ? { failed: fault.failed } : null);
   const status = arrivals.find((each) => typeof each.status === "number")?.status ?? 200;
@@ -67,8 +68,12 @@ function ask(texts, upstream, number, warnings) {
     number, upstream, model: typeof body?.model === "string" ? body.model : "", body, prompt: null, warnings, goes_on: false,
     error: failed ?? (status >= 400 ? { status } : null), outcome: failed || status >= 400 ? "refused" : "answered",
     started_ms: null, first_ms: arrivals[0]?.at ?? null, ended_ms: arrivals.at(-1)?.at ?? null,
-    raw: text ? { text, bytes: new Blob([text]).size, left_out: 0 } : null,
+    raw: kept(text), chunks: kept(chunks),
   };
+}
+
+function kept(text) {
+  return text ? { text, bytes: new Blob([text]).size, left_out: 0 } : null;
 }
 
 function json(texts, name, text = texts.get(name)) {

@@ -18,6 +18,7 @@ export function rowOf(row) {
     ["tokens", tokensOf(row)],
     ["took", row.total_ms === null ? "" : ms(row.total_ms)],
     ["cost", money(row.cost)],
+    ["asks", row.asks > 1 ? `${row.asks} upstream requests` : ""],
     ["client", [row.key === "anyone" ? "" : row.key, row.client].filter(Boolean).join(" ")],
   ];
   for (const [name, text] of parts) {

@@ -1,18 +1,21 @@
-// What an upstream said, read from its own bytes, beside what the client got: text, thoughts and arguments of calls.
+// What an upstream said, read from its own bytes, beside what the client got: text, thoughts, arguments of calls, the end.
 
 import { around } from "./change.js";
 import { difference } from "./changes.js";
+import { endings, endOf, listIn } from "./ending.js";
 import { count } from "./format.js";
 
 const KINDS = { text: "Text", thoughts: "Thoughts", calls: "Arguments of calls" };
 
 /** Elements that compare them. */
 export function comparison({ asks, events }) {
-  const answered = asks.findLast((ask) => ask.raw);
-  if (!answered) return [sentence("The bytes of the upstream are not kept for this turn.")];
-  const [upstream, client] = [ofBytes(answered.raw.text), ofEvents(events.map(({ event }) => event))];
-  const elements = [sentence(`What ${answered.upstream} said (${count(answered.raw.bytes)} bytes), and what the client got.`)];
-  if (answered.raw.left_out) elements.push(sentence(`${count(answered.raw.left_out)} bytes of the upstream are not kept: the texts may differ for this reason.`));
+  const answered = asks.findLast((ask) => ask.chunks ?? ask.raw);
+  if (!answered) return [sentence("What the upstream sent is not kept for this turn.")];
+  const came = answered.chunks ?? answered.raw; // the bytes below chunks may be in a format that only their library reads
+  const [frames, sent] = [framesIn(came.text), events.map(({ event }) => event)];
+  const [upstream, client] = [ofFrames(frames), ofEvents(sent)];
+  const elements = [sentence(`What ${answered.upstream} said (${count(came.bytes)} bytes), and what the client got.`)];
+  if (came.left_out) elements.push(sentence(`${count(came.left_out)} bytes of the upstream are not kept: the texts may differ for this reason.`));
   for (const [kind, title] of Object.entries(KINDS)) {
     const [one, other] = [upstream[kind], client[kind]];
     if (!one && !other) continue;
@@ -25,23 +28,28 @@ export function comparison({ asks, events }) {
     if (!isSame) part.append(...difference(around(one, other)).map(named), columns(one, other));
     elements.push(part);
   }
-  return elements;
+  const answers = asks.filter((ask) => ask.outcome === "answered" || ask.outcome === "again").length;
+  return [...elements, ...endings(endOf(frames), endOf(sent), { asks: answers })];
 }
 
-/** The texts of server-sent events, or of one JSON document, in any of the dialects. */
-export function ofBytes(bytes) {
-  const said = { text: "", thoughts: "", calls: "" };
+/** The values of server-sent events, or of one JSON document. */
+function framesIn(bytes) {
   const frames = bytes.trimStart().startsWith("{") ? [bytes] : bytes.split("\n").filter((line) => line.startsWith("data:")).map((line) => line.slice(5));
-  for (const frame of frames) {
-    const value = parsed(frame);
+  return frames.map(parsed);
+}
+
+/** The texts in such values, in any of the dialects. */
+function ofFrames(frames) {
+  const said = { text: "", thoughts: "", calls: "" };
+  for (const value of frames) {
     if (typeof value?.type === "string") ofEvent(value, said);
-    for (const item of value?.output ?? []) ofItem(item ?? {}, said); // a Responses answer that was not streamed
-    for (const { delta, message } of value?.choices ?? []) {
+    for (const item of listIn(value?.output)) ofItem(item ?? {}, said); // a Responses answer that was not streamed
+    for (const { delta, message } of listIn(value?.choices).filter(Boolean)) {
       const part = delta ?? message ?? {};
       if (typeof part.content === "string") said.text += part.content;
       const thought = part.reasoning_content ?? part.reasoning;
       if (typeof thought === "string") said.thoughts += thought;
-      for (const call of part.tool_calls ?? []) said.calls += call.function?.arguments ?? "";
+      for (const call of listIn(part.tool_calls)) said.calls += call?.function?.arguments ?? "";
     }
   }
   return said;

@@ -1,6 +1,6 @@
 // A conversation: a table of its turns, and what was new in each of them.
 
-import { isCall, isOutput } from "./blocks.js";
+import { firstWords, isCall, isOutput } from "./blocks.js";
 import { totalsOf } from "./conversations.js";
 import { byCall, dialogue, objectsOf } from "./dialogue.js";
 import { fold, folded } from "./folded.js";
@@ -9,11 +9,14 @@ import { calledBy, outcomeOf } from "./rows.js";
 
 const NEAR = "800px"; // what is so close to being seen is made
 
+const AROUND = 15; // turns before and after one that is revealed: as many as fit into that
+
 export class SessionView {
   /** `open(number)` shows a turn. */
   constructor(session, { open }) {
     this.open = open;
     this.sections = new Map();
+    this.lines = new Map();
     this.element = document.getElementById("session").content.firstElementChild.cloneNode(true);
     this.place = this.element.querySelector(".turns-of-session");
     this.seen = new IntersectionObserver((entries) => {
@@ -24,7 +27,7 @@ export class SessionView {
 
   /** Show this state of the conversation; what has not changed stays as it is. */
   show({ session, turns: given }) {
-    const turns = given.map((turn) => ({ ...turn, new: objectsOf(turn.new), output: objectsOf(turn.output) }));
+    const turns = given.map((turn, index) => ({ ...turn, before: given[index - 1]?.row, new: objectsOf(turn.new), output: objectsOf(turn.output) }));
     this.turns = turns;
     const rows = turns.map(({ row }) => row);
     const total = totalsOf(rows);
@@ -36,9 +39,9 @@ export class SessionView {
     this.element.querySelector(".figures").textContent = [
       `${count(turns.length)} ${turns.length === 1 ? "turn" : "turns"}`,
       `${count(total.input)} tokens in`, total.input ? `${Math.floor((100 * total.cached) / total.input)} % cached` : "",
-      `${count(total.output)} out`, ms(total.ms), total.cost ? `${money(total.cost)} estimated` : "",
+      `${count(total.output)} out`, `${ms(total.ms)} in turns`, rows.length > 1 ? `${ms(between(rows))} between them` : "", total.cost ? `${money(total.cost)} estimated` : "",
     ].filter(Boolean).join(" · ");
-    this.#table(rows);
+    this.#table(turns);
     this.#lay(turns);
   }
 
@@ -46,25 +49,38 @@ export class SessionView {
     this.seen.disconnect();
   }
 
-  #table(rows) {
+  /** The rows of the table; those that have not changed stay, and with them the focus. */
+  #table(turns) {
+    const rows = turns.map(({ row }) => row);
     const body = this.element.querySelector("tbody");
-    body.replaceChildren(...rows.map((row) => {
-      const line = document.createElement("tr");
-      line.dataset.finish = row.state === "running" ? "running" : row.finish;
-      const link = Object.assign(document.createElement("a"), { href: `#turn/${row.number}`, textContent: row.when });
-      const time = document.createElement("td");
-      time.append(link);
-      const { tokens } = row;
-      const texts = [
-        row.calls?.length ? calledBy(row) : row.answered || row.said || row.problem,
-        tokens ? count(tokens.input) : "", tokens ? count(tokens.cached) : "", tokens ? count(tokens.output) : "",
-        ms(row.first_ms), ms(row.total_ms), outcomeOf(row), money(row.cost),
-      ];
-      line.append(time, ...texts.map((text) => Object.assign(document.createElement("td"), { textContent: text ?? "" })));
-      line.lastElementChild.previousElementSibling.className = "finish";
-      line.children[1].className = "words";
+    const most = { total: mostOf(rows, ({ total_ms: total }) => total), cost: mostOf(rows, ({ cost }) => cost?.amount) };
+    const lines = turns.map(({ row, before, output }) => {
+      const called = calledIn(output, row);
+      const version = JSON.stringify([row, called, before?.tokens, most]);
+      const old = this.lines.get(row.number);
+      if (old?.version === version) return old;
+      const line = Object.assign(lineOf(row, before, called, most), { version });
+      line.querySelector("button").addEventListener("click", () => this.#reveal(row.number));
+      if (old) old.replaceWith(line);
+      this.lines.set(row.number, line);
       return line;
-    }));
+    });
+    for (const [number, line] of this.lines) {
+      if (lines.includes(line)) continue;
+      line.remove();
+      this.lines.delete(number);
+    }
+    lines.forEach((line, index) => body.children[index] === line || body.insertBefore(line, body.children[index] ?? null));
+  }
+
+  /** Scroll to what was said in a turn. */
+  #reveal(number) {
+    const section = this.sections.get(number);
+    const all = [...this.place.children];
+    const here = all.indexOf(section);
+    for (const near of all.slice(Math.max(here - AROUND, 0), here + AROUND)) this.#fill(near); // or it would move away
+    section.scrollIntoView();
+    section.focus({ preventScroll: true });
   }
 
   #lay(turns) {
@@ -81,6 +97,7 @@ export class SessionView {
       const section = document.createElement("section");
       section.className = "turn-of-session";
       section.setAttribute("aria-label", `Turn of ${turn.row.when}`);
+      section.tabIndex = -1; // the table leads to it
       Object.assign(section, { version, turn });
       if (old) old.replaceWith(section);
       else this.place.append(section);
@@ -104,7 +121,7 @@ export class SessionView {
     const earlier = fresh.filter((item) => isOutput(item) && this.calls.has(item.call_id) && !here.has(item.call_id) && !own.has(item.call_id));
     const said = fresh.filter((item) => !earlier.includes(item));
     section.append(
-      this.#title(turn.row),
+      this.#title(turn.row, turn.before),
       ...(turn.instructions ? [fold(["Instructions", `${count(turn.instructions.length)} characters`], () => folded(turn.instructions))] : []),
       ...notes(turn.changes),
       ...(earlier.length ? [note(`${earlier.length} ${earlier.length === 1 ? "output of a call" : "outputs of calls"}, shown next to ${earlier.length === 1 ? "its call" : "their calls"}`)] : []),
@@ -120,18 +137,79 @@ export class SessionView {
     return row ? `sent at ${row.when}` : "";
   }
 
-  #title(row) {
+  #title(row, before) {
     const title = document.createElement("h3");
     const link = Object.assign(document.createElement("a"), { href: `#turn/${row.number}`, textContent: row.when });
     const { tokens } = row;
     const words = [
       outcomeOf(row),
       tokens ? `${count(tokens.input)} → ${count(tokens.output)} tokens${tokens.cached ? `, ${count(tokens.cached)} cached` : ""}` : "",
-      row.total_ms === null ? "" : ms(row.total_ms), money(row.cost),
+      row.total_ms === null ? "" : ms(row.total_ms), money(row.cost), before ? `${ms(gapBefore(row, before))} after the turn before` : "",
     ].filter(Boolean);
     title.append(link, ` · ${words.join(" · ")}`);
     return title;
   }
+}
+
+/** A row of the table. What a cache no longer had, and which turn was the longest and the dearest, can be seen. */
+function lineOf(row, before, called, most) {
+  const line = document.createElement("tr");
+  line.dataset.finish = row.state === "running" ? "running" : row.finish;
+  const words = called || row.answered || row.said || row.problem || "…";
+  const { tokens } = row;
+  line.append(
+    cell(Object.assign(document.createElement("a"), { href: `#turn/${row.number}`, textContent: row.when })),
+    cell(Object.assign(document.createElement("button"), { type: "button", className: "plain", textContent: words, title: "Show what was said" }), "words"),
+    cell(tokens ? count(tokens.input) : ""),
+    cell(tokens ? cachedIn(tokens, before) : "", isLost(tokens, before) ? "lost" : ""),
+    cell(tokens ? count(tokens.output) : ""),
+    cell(ms(row.first_ms)),
+    cell(ms(row.total_ms), row.number === most.total ? "most" : ""),
+    cell(outcomeOf(row), "finish"),
+    cell(money(row.cost), row.number === most.cost ? "most" : ""),
+  );
+  return line;
+}
+
+/** The tools that were called; of a single call also the beginning of what it was given. */
+function calledIn(output, row) {
+  const calls = output.filter(isCall);
+  const given = calls.length === 1 ? firstWords(calls[0]) : "";
+  return `${calledBy(row)} ${given}`.trim();
+}
+
+function cell(content, name = "") {
+  const element = document.createElement("td");
+  element.className = name;
+  if (name === "most") element.title = "The most of this conversation";
+  element.append(content);
+  return element;
+}
+
+function cachedIn(tokens, before) {
+  if (!tokens.input) return "";
+  const share = `${count(tokens.cached)} (${Math.floor((100 * tokens.cached) / tokens.input)} %)`;
+  return isLost(tokens, before) ? `${share}, was ${count(before.tokens.cached)}` : share;
+}
+
+/** Whether a cache that was read in the turn before could hardly be used. */
+function isLost(tokens, before) {
+  return Boolean(tokens && before?.tokens && tokens.cached < before.tokens.cached / 2);
+}
+
+/** The number of the turn with the most of something, if there is more than one turn. */
+function mostOf(rows, valueOf) {
+  const known = rows.filter((row) => valueOf(row) > 0);
+  return known.length > 1 ? known.reduce((one, other) => (valueOf(other) > valueOf(one) ? other : one)).number : null;
+}
+
+/** Milliseconds between turns, in which the client ran its tools, or waited for its user. */
+function between(rows) {
+  return rows.slice(1).reduce((sum, row, index) => sum + gapBefore(row, rows[index]), 0);
+}
+
+function gapBefore(row, before) {
+  return Math.max(1000 * (row.began - before.began) - (before.total_ms ?? 0), 0);
 }
 
 /** What else changed in a turn, where it is worth a line. */

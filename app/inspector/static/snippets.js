@@ -1,5 +1,10 @@
 // The request as a program, for those who want to have it elsewhere.
 
+const KNOWN = new Set(( // parameters of the Python library; it refuses others, such as those of Codex
+  "background context_management conversation include input instructions max_output_tokens max_tool_calls metadata model parallel_tool_calls " +
+  "previous_response_id prompt prompt_cache_key reasoning safety_identifier service_tier store stream stream_options temperature text " +
+  "tool_choice tools top_logprobs top_p truncation user"
+).split(" "));
 const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 export function curl(body, { base, key }) {
@@ -10,17 +15,19 @@ export function curl(body, { base, key }) {
 }
 
 export function python(body, { base, key }) {
-  const { stream, ...rest } = body;
-  const given = Object.entries(rest).map(([name, value]) => `    ${name}=${literal(value, 1)},`);
+  const known = Object.entries(body).filter(([name]) => KNOWN.has(name));
+  const others = Object.fromEntries(Object.entries(body).filter(([name]) => !KNOWN.has(name)));
+  if (Object.keys(others).length) known.push(["extra_body", others]);
+  const given = known.map(([name, value]) => `    ${name}=${literal(value, 1)},`);
   const lines = [
     ...(key ? ["import os", ""] : []),
     "from openai import OpenAI",
     "",
     `client = OpenAI(base_url="${base}", api_key=${key ? 'os.environ["AM_KEY"]' : '"none"'})`,
   ];
-  if (stream) {
-    lines.push("with client.responses.stream(", ...given, ") as stream:", "    for event in stream:",
-      '        if event.type == "response.output_text.delta":', '            print(event.delta, end="", flush=True)');
+  if (body.stream) {
+    lines.push("stream = client.responses.create(", ...given, ")", "for event in stream:",
+      '    if event.type == "response.output_text.delta":', '        print(event.delta, end="", flush=True)');
   } else {
     lines.push("response = client.responses.create(", ...given, ")", "print(response.output_text)");
   }

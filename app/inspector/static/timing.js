@@ -3,9 +3,11 @@
 import { ms } from "./format.js";
 
 const MOST = 400; // phases
+const WHOLE = new Set(["ask", "again", "fallback", "second_ask", "going_on"]); // a request to an upstream; the others are parts
+const ENDS = { running: "running", refused: "refused", broke_off: "broke off", stopped: "stopped", again: "answer not used" };
 
 /** Elements that show these phases. */
-export function timingOf({ timeline = [], row }) {
+export function timingOf({ timeline = [], row, asks = [] }) {
   if (!timeline.length) return [Object.assign(document.createElement("p"), { textContent: "No times are known of this turn yet." })];
   const end = Math.max(row.total_ms ?? 0, ...timeline.map((phase) => phase.to ?? phase.from), 0.001);
   const table = document.createElement("table");
@@ -13,8 +15,9 @@ export function timingOf({ timeline = [], row }) {
   table.append(line("th", "Phase", "From", "Takes", "When"));
   for (const phase of timeline.slice(0, MOST)) {
     const took = (phase.to ?? end) - phase.from;
-    const element = line("td", nameOf(phase), ms(phase.from), phase.to === null ? "running" : ms(took), "");
+    const element = line("td", nameOf(phase, asks), ms(phase.from), phase.to === null ? "running" : ms(took), "");
     element.dataset.phase = phase.phase;
+    if (phase.ask) element.className = WHOLE.has(phase.phase) ? "whole" : "part";
     const bar = document.createElement("div");
     bar.className = "bar-of-time";
     bar.style.marginLeft = `${(100 * phase.from) / end}%`;
@@ -27,8 +30,10 @@ export function timingOf({ timeline = [], row }) {
   return [scale, table];
 }
 
-function nameOf({ phase, ask, words }) {
-  return [words || phase, ask ? `request ${ask}` : ""].filter(Boolean).join(" · ");
+function nameOf({ phase, ask, words }, asks) {
+  const { upstream, outcome } = (WHOLE.has(phase) && asks.find(({ number }) => number === ask)) || {};
+  const request = [ask ? `request ${ask}` : "", upstream].filter(Boolean).join(" to ");
+  return [words || phase, request, ENDS[outcome]].filter(Boolean).join(" · ");
 }
 
 function line(kind, ...texts) {

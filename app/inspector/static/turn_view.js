@@ -14,6 +14,10 @@ import { comparison } from "./said.js";
 import { Timeline } from "./timeline.js";
 import { timingOf } from "./timing.js";
 
+const UNREAD = "The request is not known: it is not read yet, or it was refused before it was read, or it is not a JSON object.";
+const NO_BYTES = "There are no upstream bytes: nothing was read over HTTP here. Only the chunks are known.";
+const NOTHING_CAME = "No upstream bytes: nothing came back, or it is not kept.";
+
 export class TurnView {
   /**
    * `open(number)` shows another turn, `openSession(number)` a conversation, `tabShown(name)` hears of tabs,
@@ -23,11 +27,13 @@ export class TurnView {
     Object.assign(this, { feed, headers, open, openSession, numberOf, tabShown, tab });
     this.isLive = detail.row.state === "running";
     this.element = document.getElementById("turn").content.firstElementChild.cloneNode(true);
+    this.list = this.#one(".tabs");
     this.stopping = new AbortController();
     this.answerPlace = document.createElement("div");
     this.answer = new Answer(this.answerPlace, this.isLive ? following : () => () => {}, { open: this.isLive });
     this.eventsPane = document.getElementById("run").content.querySelector('.pane[data-pane="events"]').cloneNode(true);
     this.timeline = new Timeline(this.eventsPane, { live: this.isLive });
+    this.events = [...this.eventsPane.childNodes];
     if (this.isLive) this.#watch(detail.row.number);
     else for (const { event, at } of detail.events) this.#take(event, at);
     this.show(detail);
@@ -56,12 +62,18 @@ export class TurnView {
     try {
       for await (const { type, note } of this.feed.live(number, this.stopping.signal)) {
         if (type === "sent") for (const event of note.events) this.#take(event, note.at);
+        if (type === "asked" && note.ask_number > this.detail.asks.length) await this.#look(number);
       }
-      const detail = await this.feed.turn(number);
-      if (detail && !this.stopping.signal.aborted) this.show(detail);
+      await this.#look(number);
     } catch (error) {
       if (!this.stopping.signal.aborted) this.#one(".notes").textContent = `The connection was lost: ${error.message}`;
     }
+  }
+
+  /** What is known of it by now. */
+  async #look(number) {
+    const detail = await this.feed.turn(number);
+    if (detail && !this.stopping.signal.aborted) this.show(detail);
   }
 
   #head() {
@@ -73,10 +85,12 @@ export class TurnView {
     status.dataset.state = outcome.split(" ")[0];
     const { tokens } = row;
     this.#one(".figures").textContent = [
+      row.upstream ? `upstream ${row.upstream}${asks.length > 1 ? `, ${asks.length} requests` : ""}` : "",
       row.first_ms === null ? "" : `first token ${ms(row.first_ms)}`,
       row.total_ms === null ? "" : `total ${ms(row.total_ms)}`,
       tokens ? `${count(tokens.input)} → ${count(tokens.output)} tokens` : "",
       tokens?.reasoning ? `${count(tokens.reasoning)} reasoning` : "",
+      speedOf(row),
       row.cost ? `${money(row.cost)} estimated` : "",
     ].filter(Boolean).join(" · ");
     const warnings = new Set(asks.flatMap((ask) => ask.warnings ?? []));
@@ -101,26 +115,42 @@ export class TurnView {
     if (place?.childElementCount) place.replaceChildren(...changesOf(this.detail, this.before, this.open));
   }
 
-  /** The tabs. What is in them is made when they are shown. */
+  /** The tabs. What is in them is made when they are shown, and once more when the turn has ended. */
   #lay() {
-    const panels = this.#panels();
-    const list = this.#one(".tabs").cloneNode(false); // without listeners for the tabs before
-    this.#one(".tabs").replaceWith(list);
-    for (const old of this.element.querySelectorAll(":scope > .pane")) old.remove();
-    for (const panel of panels) {
-      const tab = Object.assign(document.createElement("button"), { textContent: panel.title, id: unique("tab") });
-      const place = Object.assign(document.createElement("section"), { className: "pane", id: unique("panel"), hidden: true });
-      place.dataset.name = panel.name;
-      tab.dataset.name = panel.name;
-      tab.setAttribute("role", "tab");
-      tab.setAttribute("aria-controls", place.id);
-      place.setAttribute("role", "tabpanel");
-      place.setAttribute("aria-labelledby", tab.id);
-      list.append(tab);
-      this.element.append(place);
-    }
-    this.showTab = tabs(list, this.element, (tab) => this.#shown(panels.find(({ name }) => name === tab.dataset.name)));
-    this.showTab(list.querySelector(`[data-name="${CSS.escape(this.tab)}"]`) ?? list.firstElementChild);
+    this.panels = this.#panels();
+    const places = new Map([...this.element.querySelectorAll(":scope > .pane")].map((place) => [place.dataset.name, place]));
+    this.panels.forEach((panel, index) => {
+      const tab = this.list.querySelector(`[data-name="${panel.name}"]`) ?? this.#tab(panel.name);
+      if (tab.textContent !== panel.title) tab.textContent = panel.title;
+      if (this.list.children[index] !== tab) this.list.insertBefore(tab, this.list.children[index] ?? null);
+      const place = places.get(panel.name);
+      if (place?.childElementCount && !panel.lasts) this.#fill(panel, place, { again: !place.hidden });
+    });
+    this.showTab ??= tabs(this.list, this.element, (tab) => this.#shown(this.panels.find(({ name }) => name === tab.dataset.name)));
+    this.showTab(this.list.querySelector(`[data-name="${CSS.escape(this.tab)}"]`) ?? this.list.firstElementChild);
+  }
+
+  /** A new tab, and the panel for it. */
+  #tab(name) {
+    const tab = Object.assign(document.createElement("button"), { id: unique("tab") });
+    const place = Object.assign(document.createElement("section"), { className: "pane", id: unique("panel"), hidden: true });
+    place.dataset.name = tab.dataset.name = name;
+    tab.setAttribute("role", "tab");
+    tab.setAttribute("aria-controls", place.id);
+    place.setAttribute("role", "tabpanel");
+    place.setAttribute("aria-labelledby", tab.id);
+    this.element.append(place);
+    return tab;
+  }
+
+  /** Empties a panel, or makes what is in it anew, scrolled as it was. */
+  #fill(panel, place, { again }) {
+    const { scrollTop = 0 } = place.firstElementChild;
+    const hadFocus = place.firstElementChild === document.activeElement;
+    place.replaceChildren(...(again ? contentOf(panel) : []));
+    if (!again) return;
+    place.firstElementChild.scrollTop = scrollTop;
+    if (hadFocus) place.firstElementChild.focus();
   }
 
   /** Show the tab of this name, if there is one. */
@@ -131,28 +161,28 @@ export class TurnView {
 
   #shown(panel) {
     const place = this.#one(`.pane[data-name="${panel.name}"]`);
-    if (!place.childElementCount) place.append(...panel.make());
+    if (!place.childElementCount) place.append(...contentOf(panel));
     if (this.tab !== panel.name) this.tabShown(panel.name);
     this.tab = panel.name;
   }
 
   #panels() {
-    const { detail } = this;
+    const { detail } = this; // a panel that `lasts` is not made anew when the turn has ended
     const many = detail.asks.length > 1;
     return [
       { name: "conversation", title: "Conversation", make: () => [scrolled(this.#conversation(), "Conversation")] },
       ...(detail.changes ? [{ name: "changes", title: "Changes", make: () => changesOf(detail, this.before, this.open) }] : []),
-      { name: "request", title: "Client request", make: () => [scrolled(folded(detail.request), "Client request", "json")] },
+      { name: "request", title: "Client request", make: () => [scrolled(detail.request ? folded(detail.request) : [note(UNREAD)], "Client request", "json")] },
       ...detail.asks.map((ask, index) => ({
         name: `ask-${index + 1}`,
         title: many ? `Upstream request ${index + 1} · ${ask.upstream}` : "Upstream request",
         make: () => [scrolled(this.#ask(ask), "Upstream request", "json")],
       })),
-      { name: "events", title: "Events", make: () => [...this.eventsPane.childNodes] },
+      { name: "events", title: "Events", make: () => this.events, lasts: true },
       { name: "response", title: "Response", make: () => [scrolled(folded(this.#response()), "Response", "json")] },
       { name: "timing", title: "Timing", make: () => [scrolled(timingOf(detail), "Timing")] },
       { name: "compare", title: "Compare", make: () => [scrolled(comparison(detail), "What the upstream said and the client got")] },
-      { name: "again", title: "Run again", make: () => again(detail, { headers: this.headers }) },
+      { name: "again", title: "Run again", make: () => again(() => this.detail, { headers: this.headers }), lasts: true },
     ];
   }
 
@@ -163,7 +193,8 @@ export class TurnView {
     const from = this.detail.changes?.new_items?.[0] ?? 0;
     const { instructions, left_out: leftOut } = this.detail.request ?? {};
     const elements = [];
-    if (leftOut) elements.push(note(`The request is not shown: ${leftOut}`));
+    if (leftOut) elements.push(note(`The request is ${/waits/.test(leftOut) ? "not" : "too long to be"} kept: ${leftOut}`));
+    if (!this.detail.request) elements.push(note(UNREAD));
     if (instructions) elements.push(fold(["Instructions", `${count(String(instructions).length)} characters`], () => folded(instructions)));
     if (from) elements.push(fold([`${from} ${from === 1 ? "item that was" : "items that were"} there before`], () => dialogue(items.slice(0, from), { outputs, calls })));
     elements.push(...dialogue(items.slice(from), { outputs, calls }));
@@ -173,15 +204,20 @@ export class TurnView {
     return [...elements, answer];
   }
 
-  #ask({ model, error, prompt, body, raw, outcome, started_ms: started, first_ms: first, ended_ms: ended }) {
+  #ask({ model, error, prompt, body, raw, chunks, failed_tries: failed = [], outcome, started_ms: started, first_ms: first, ended_ms: ended }) {
     const times = [["began at", started], ["first data at", first], ["ended at", ended]];
     const words = [model, outcome, ...times.map(([what, at]) => (at === null || at === undefined ? "" : `${what} ${ms(at)}`))];
     return [
       note(words.filter(Boolean).join(" · ")),
       ...(error ? [fold(["Error"], () => folded(error), { open: true })] : []),
       ...(prompt ? [fold(["Prompt, in no dialect"], () => folded(prompt))] : []),
-      fold(["Upstream body"], () => folded(body), { open: true }),
-      ...(raw ? [fold(["Upstream bytes, as they came", bytes(raw.bytes), raw.left_out ? `${bytes(raw.left_out)} not kept` : ""], () => folded(raw.text))] : []),
+      fold([chunks && raw ? "Body that litellm was given" : "Upstream body"], () => folded(body), { open: true }),
+      ...failed.flatMap((each, index) => [
+        note(`Try ${index + 1} failed: ${each.status ? `HTTP ${each.status}` : (each.failed ?? "refused").replaceAll("_", " ")}`),
+        ...(each.raw ? [came(`What came back after try ${index + 1}`, each.raw)] : []),
+      ]),
+      raw ? came("Upstream bytes, as they came", raw) : note(chunks ? NO_BYTES : NOTHING_CAME),
+      ...(chunks ? [came("Chunks that AM Proxy read", chunks)] : []),
     ];
   }
 
@@ -192,6 +228,26 @@ export class TurnView {
 
   #one(selector) {
     return this.element.querySelector(selector);
+  }
+}
+
+/** What an upstream sent. */
+function came(title, { text, bytes: all, left_out: leftOut }) {
+  return fold([title, bytes(all), leftOut ? `${bytes(leftOut)} not kept` : ""], () => folded(text));
+}
+
+/** How fast the answer came, if it came in pieces. */
+function speedOf({ tokens, first_ms: first, total_ms: total }) {
+  const took = (total ?? 0) - (first ?? total ?? 0);
+  return tokens?.output > 1 && took >= 100 ? `${count(Math.round((1000 * tokens.output) / took))} tokens/s` : "";
+}
+
+/** What a panel shows. A file that somebody opened may have any shape. */
+function contentOf(panel) {
+  try {
+    return panel.make();
+  } catch {
+    return [note("This part of the turn is damaged, so it cannot be shown.")];
   }
 }
 

@@ -3,9 +3,9 @@
 import { conversationRow, conversationsOf } from "./conversations.js";
 import { Feed } from "./feed.js";
 import { Filter } from "./filter.js";
-import { turnIn } from "./har.js";
+import { savedTurn } from "./har.js";
 import { isRecording, recordedTurn } from "./recording.js";
-import { goTo } from "./route.js";
+import { filterBy, filtersAre, goTo } from "./route.js";
 import { rowOf } from "./rows.js";
 import { SessionView } from "./session_view.js";
 import { TurnView } from "./turn_view.js";
@@ -32,13 +32,15 @@ export class Watch {
       state: (text) => this.#say(text),
     });
     this.list = new Windowed($("turns"), {
-      make: ({ row }) => rowOf(row), chosen: ({ number }) => this.#rest(() => this.openTurn(number)), opened: (_, { byKey } = {}) => byKey && enter($("watched")),
+      make: ({ row }) => rowOf(row), chosen: ({ number }) => this.#rest(() => this.openTurn(number)),
+      opened: ({ number }, { byKey } = {}) => byKey && this.#enter($("turns"), $("watched"), () => this.openTurn(number)),
     });
     this.conversations = new Windowed($("sessions"), {
-      make: conversationRow, chosen: ({ session }) => this.#rest(() => this.openSession(session)), opened: (_, { byKey } = {}) => byKey && enter($("conversation")),
+      make: conversationRow, chosen: ({ session }) => this.#rest(() => this.openSession(session)),
+      opened: ({ session }, { byKey } = {}) => byKey && this.#enter($("sessions"), $("conversation"), () => this.openSession(session)),
     });
     this.filter = new Filter($("filter"), {
-      search: (text, signal) => this.feed.found(text, signal), changed: () => this.#draw(), rows: () => [...this.turns.values()].map(({ row }) => row),
+      search: (text, signal) => this.feed.found(text, signal), changed: () => this.#draw(), chosen: filterBy, rows: () => [...this.turns.values()].map(({ row }) => row),
     });
     $("turns").addEventListener("scroll", () => this.list.atStart() && this.#seen(), { passive: true });
     $("newer").addEventListener("click", () => this.#toNewest());
@@ -47,6 +49,12 @@ export class Watch {
 
   listen() {
     this.feed.listen();
+  }
+
+  /** Filter the list as an address says. */
+  filterBy(query) {
+    filtersAre(query);
+    this.filter.set(query);
   }
 
   /** Forget what this key could see. */
@@ -74,6 +82,7 @@ export class Watch {
   /** Show a conversation. */
   async openSession(number) {
     goTo(`session/${number}`);
+    if (this.session.number === number && this.session.view) return;
     this.session.view?.stop();
     this.session = { number, view: null };
     const entry = this.sessions.get(number);
@@ -115,10 +124,11 @@ export class Watch {
     const [file] = files;
     this.#leave();
     try {
-      const detail = isRecording(files) ? await recordedTurn(files) : turnIn(await file.text());
+      const detail = isRecording(files) ? await recordedTurn(files) : await savedTurn(file);
       this.#showTurn({ ...detail, changes: null, is_opened: true, row: { ...detail.row, state: "ended", session: null } }, "");
     } catch (error) {
-      this.#notice($("watched"), `${file.name}: ${error.message}`);
+      const isDamaged = error instanceof TypeError || error instanceof RangeError; // no message of ours
+      this.#notice($("watched"), `${file.name}: ${isDamaged ? "The turn in this file is damaged." : error.message}`);
     }
   }
 
@@ -166,6 +176,13 @@ export class Watch {
   #rest(act) {
     clearTimeout(this.resting);
     this.resting = setTimeout(act, REST);
+  }
+
+  /** Go from a list to what it shows, as soon as that is there. */
+  async #enter(list, place, open) {
+    clearTimeout(this.resting);
+    await open();
+    if (document.activeElement === list) place.querySelector("[tabindex='0']")?.focus();
   }
 
   #later() {
@@ -225,11 +242,6 @@ export class Watch {
   #say(text) {
     for (const place of document.querySelectorAll(".feed-state")) place.textContent = text;
   }
-}
-
-/** Enter goes from the list to what it shows. */
-function enter(place) {
-  place.querySelector("[tabindex='0']")?.focus();
 }
 
 /** On a phone, what was chosen is below the list. */
