@@ -24,6 +24,7 @@ The map
     limit_store/        the Redis or Valkey server in which all copies count together, and what happens without it
     off_loop.py         runs long work in threads
     open_files.py       how many files this process may open, and how many of them may be connections
+    workers/            what several processes of one server share
     own_thread.py       runs blocking calls, such as looking up names, in threads of their own
     loop_delay.py       measures how late the timers of this process are
     recordings/         folders with what a turn was asked and answered: their format, written and read

@@ -45,6 +45,7 @@ from .wiring import build_catalogue, fetcher_of, lists_of, search_client_of
 if TYPE_CHECKING:
     from .limit_store.limit_store import LimitStore
     from .observers.tracing import Tracing
+    from .workers.worker_part import WorkerPart
 
 DAY: Final = 86_400
 LEAST_OPENED: Final = 4 * 1024 * 1024
@@ -70,14 +71,15 @@ class LibraryMissingError(CannotStartError):
         super().__init__(f"{what}, which is not installed: run pip install '.[{extra}]' in AM Proxy's folder")
 
 
-def build_app(settings: Settings, before: SharedState | None = None) -> Application:
+def build_app(settings: Settings, before: SharedState | None = None, worker: "WorkerPart | None" = None) -> Application:
     """The server, ready to run. Raises `CannotStartError`.
 
     `before` is the state of the running server, if this one will replace it. Building does not change that state;
-    `Application.follow` applies the new settings to it. Without `before` they are applied at once.
+    `Application.follow` applies the new settings to it. Without `before` they are applied at once. `worker` is given if
+    this process is one of several.
     """
     new_id = _id_maker()
-    shared = _state_of(settings, before)
+    shared = _state_of(settings, before, worker)
     sealers = sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes)
     folder_recorder = folder_recorder_of(settings, sealers)
     served, upstreams, replayed = upstreams_of(settings)
@@ -188,9 +190,9 @@ def build_app(settings: Settings, before: SharedState | None = None) -> Applicat
     return application
 
 
-def _state_of(settings: Settings, before: SharedState | None) -> SharedState:
+def _state_of(settings: Settings, before: SharedState | None, worker: "WorkerPart | None") -> SharedState:
     store = limit_store_of(settings, before)
-    return new_state(settings, store) if before is None else next_state(settings, before, store)
+    return new_state(settings, store, worker) if before is None else next_state(settings, before, store)
 
 
 async def _begin(settings: Settings, store: "LimitStore | None") -> "asyncio.Task[None] | None":

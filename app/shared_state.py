@@ -23,6 +23,8 @@ from .version import VERSION
 
 if TYPE_CHECKING:
     from .limit_store.limit_store import LimitStore
+    from .turns.worker_rate_limit import WorkerLimits
+    from .workers.worker_part import WorkerPart
 
 log = logging.getLogger("am_proxy")
 
@@ -48,6 +50,8 @@ class SharedState(NamedTuple):
     """Which upstreams fail."""
     store: "LimitStore | None" = None
     """Where all copies of this server count together."""
+    worker: "WorkerPart | None" = None
+    """Set if this process is one of several."""
 
     def follow(self, settings: Settings, breakers: Mapping[str, Breaker]) -> None:
         """Apply the limits of these settings. It cannot fail, so a reload is applied as a whole or not at all."""
@@ -73,12 +77,14 @@ class SharedState(NamedTuple):
             self.metrics.follow(_served(settings), circuits, self.store)
 
 
-def new_state(settings: Settings, store: "LimitStore | None" = None) -> SharedState:
-    """The state of a server that starts."""
+def new_state(settings: Settings, store: "LimitStore | None" = None, worker: "WorkerPart | None" = None) -> SharedState:
+    """The state of a server that starts; or of one of its workers."""
     server = settings.server
     connections = OpenConnections(connection_limits(server), note=_note)
+    if worker is not None:
+        connections.watch(worker.share.changed)
     return SharedState(
-        limits=Limits(server.max_turns),
+        limits=Limits(server.max_turns, workers=None if worker is None else worker_limits(worker)),
         arriving=Quota(*_body_bytes(server)),
         waiting=Quota(*_body_bytes(server, WAITING)),
         websockets=Quotas(
@@ -87,21 +93,29 @@ def new_state(settings: Settings, store: "LimitStore | None" = None) -> SharedSt
             remembered=Quota(server.websocket_total_bytes, server.websocket_caller_bytes),
         ),
         connections=connections,
-        metrics=_metrics(settings, connections),
-        recorder=_recorder(settings),
-        seal_key=os.urandom(32).hex(),
+        metrics=_metrics(settings, connections, worker),
+        recorder=_recorder(settings, worker),
+        seal_key=os.urandom(32).hex() if worker is None else worker.seal_key,
         upstream_log=UpstreamLog(),
         store=store,
+        worker=worker,
     )
+
+
+def worker_limits(worker: "WorkerPart") -> "WorkerLimits":
+    """What the limits of callers share with other workers."""
+    from .turns.worker_rate_limit import WorkerLimits  # noqa: PLC0415 — most servers are one process
+
+    return WorkerLimits(worker.table.owners, worker.number)
 
 
 def next_state(settings: Settings, before: SharedState, store: "LimitStore | None" = None) -> SharedState:
     """The state under other settings. Only what is switched on or off is created again; nothing in `before` changes."""
     metrics, recorder = before.metrics, before.recorder
     if metrics is None or settings.server.metrics == "off":
-        metrics = _metrics(settings, before.connections)
+        metrics = _metrics(settings, before.connections, before.worker)
     if recorder is None or recorder.keep != settings.watched:
-        recorder = _recorder(settings)
+        recorder = _recorder(settings, before.worker)
     return before._replace(metrics=metrics, recorder=recorder, store=store)
 
 
@@ -139,16 +153,17 @@ def provider_names(settings: Settings) -> dict[str, str]:
     return {name: upstream.provider or upstream.via for name, upstream in settings.upstreams.items()}
 
 
-def _recorder(settings: Settings) -> Recorder | None:
+def _recorder(settings: Settings, worker: "WorkerPart | None") -> Recorder | None:
     if not settings.watched:
         return None
-    return Recorder(settings.watched, settings.server.watch_bytes, keyed=bool(settings.keys))
+    peers = None if worker is None else worker.peers
+    return Recorder(settings.watched, settings.server.watch_bytes, keyed=bool(settings.keys), peers=peers)
 
 
-def _metrics(settings: Settings, connections: OpenConnections) -> Metrics | None:
+def _metrics(settings: Settings, connections: OpenConnections, worker: "WorkerPart | None") -> Metrics | None:
     if settings.server.metrics == "off":
         return None
-    return Metrics(_served(settings), VERSION, connections=lambda: connections.counts)
+    return Metrics(_served(settings), VERSION, connections=lambda: connections.counts, worker=worker)
 
 
 def _served(settings: Settings) -> Served:

@@ -9,6 +9,7 @@ def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path)
     environ = {
         "AM_HOST": "localhost",
         "AM_PORT": "1",
+        "AM_WORKERS": "3",
         "AM_KEEP_ALIVE": "2",
         "AM_FIRST_PAYLOAD_WAIT": "3",
         "AM_STRICT": "true",
@@ -66,6 +67,7 @@ def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path)
     assert load({}, environ, tmp_path).server == Server(
         host="localhost",
         port=1,
+        workers=3,
         keep_alive=2,
         first_payload_wait=3,
         strict=True,

@@ -26,6 +26,7 @@ SAID = re.compile(
             r"must be a text in quotes",
             r"must be the name of a header: letters, digits and -",
             r"must be a list",
+            r'must be a number from 1 to 64, or "auto"',
             r"must be a table: \[.*\]",
             r"must be one of [a-z0-9_-]+(?:, [a-z0-9_-]+)*(?: \(did you mean [a-z0-9_-]+\?\))?",
             r"is missing",

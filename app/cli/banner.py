@@ -16,7 +16,13 @@ _EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 — the addres
 
 
 def banner(
-    settings: Settings, port: int, listed: Sequence[str] = (), *, colour: bool = False, columns: int | None = None
+    settings: Settings,
+    port: int,
+    listed: Sequence[str] = (),
+    workers: int = 1,
+    *,
+    colour: bool = False,
+    columns: int | None = None,
 ) -> str:
     """The whole text; in JSON logs one line of JSON, so that every line can be parsed.
 
@@ -25,7 +31,8 @@ def banner(
     listed = [name for name in listed if _PLAIN.fullmatch(name)]
     url = address(settings.server.host, port)
     if settings.server.log_format == "json":
-        ready = {"event": "ready", "url": url, "version": VERSION, "models": [*settings.models]}
+        ready: dict[str, object] = {"event": "ready", "url": url, "version": VERSION, "models": [*settings.models]}
+        ready |= {"workers": workers} if workers > 1 else {}
         return json.dumps(ready | {"keys": len(settings.keys), "config": settings.file})
     model = next(iter([*_configured(settings), *listed]), "YOUR-MODEL")
     header = '\n    -H "Authorization: Bearer $AM_KEY" \\' if settings.keys else ""
@@ -36,6 +43,7 @@ def banner(
         "models": _models(settings, listed),
         "keys": _keys(settings),
         "config": settings.file or "no file: defaults, environment and flags",
+        "workers": _workers(settings, workers),
         "look": f"{url.removesuffix('v1')} shows answers event by event" if settings.serves_page else "",
     }
     shown = "\n".join(_fact(name, text, columns) for name, text in facts.items() if text)
@@ -97,6 +105,12 @@ def _keys(settings: Settings) -> str:
     if is_loopback(settings.server.host):
         return "none needed: only this machine can reach it"
     return "NONE NEEDED: everyone who can reach this address can use it (--insecure-no-auth)"
+
+
+def _workers(settings: Settings, number: int) -> str:
+    if number == 1:
+        return ""
+    return f"{number} processes" + (", one for each core" if settings.server.workers == "auto" else "")
 
 
 def _fact(name: str, text: str, columns: int | None) -> str:

@@ -20,13 +20,16 @@ _NARROWEST: Final = 30
 """The smallest width of a message, however narrow the terminal is."""
 
 
-def configure(form: Literal["auto", "text", "json"], level: str = "info") -> None:
-    """Write every log line of this level and above to stderr. `auto` is text on a terminal and JSON elsewhere."""
+def configure(form: Literal["auto", "text", "json"], level: str = "info", *, with_pid: bool = False) -> None:
+    """Write every log line of this level and above to stderr. `auto` is text on a terminal and JSON elsewhere.
+
+    `with_pid`: lines of JSON say which process wrote them.
+    """
     if form == "auto":
         form = "text" if sys.stderr.isatty() else "json"
     handler = Lines(sys.stderr)
     text = TextLines(columns=partial(columns_of, sys.stderr), colour=colour_wanted(sys.stderr))
-    handler.setFormatter(text if form == "text" else JsonLines())
+    handler.setFormatter(text if form == "text" else JsonLines(os.getpid() if with_pid else None))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
@@ -98,7 +101,11 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object per line."""
+    """One JSON object per line, with the number of this process if one is given."""
+
+    def __init__(self, pid: int | None = None) -> None:
+        super().__init__()
+        self._pid = {} if pid is None else {"pid": pid}
 
     def format(self, record: logging.LogRecord) -> str:
         """One line of JSON."""
@@ -106,6 +113,7 @@ class JsonLines(logging.Formatter):
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "message": record.getMessage(),
+            **self._pid,
             **_fields(record),
         }
         if record.exc_info:

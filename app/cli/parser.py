@@ -242,6 +242,7 @@ def _add_server_flags(parser: CommandParser) -> None:
     add = parser.add_argument
     add("--host", help="address to listen on (default: 127.0.0.1)")
     add("--port", help="port to listen on, 0 for any free one (default: 8080)")
+    add("--workers", metavar="COUNT", help="processes that share the port; auto: one for each core (default: 1)")
     add("--log-format", metavar="FORMAT", help="auto (default), text or json")
     add("--no-ui", dest="ui", action="store_false", default=None, help="no inspector at /")
     add("--watch", metavar="COUNT", help="number of recent requests the inspector keeps (default: 1000 on loopback)")

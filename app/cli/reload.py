@@ -1,12 +1,14 @@
 """Reloads the settings while the server runs. Requests that run already keep the settings they started with."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
-from ..application import CurrentApplication
+from ..application import Application, CurrentApplication
 from ..main import CannotStartError, build_app
 from ..settings import ConfigMistakesError, Server, Settings
-from .given_upstream import settled
+from ..shared_state import SharedState
+from .given_upstream import Remark, settled
 from .logs import configure
 
 log = logging.getLogger("am_proxy")
@@ -20,6 +22,7 @@ NEEDS_RESTART = {
     "port": "",
     "send_timeout": "for HTTP",
     "shutdown_grace": "",
+    "workers": "",
 }
 """Settings that a reload does not change, or changes only in part: the server was started with them."""
 
@@ -29,28 +32,54 @@ async def reload(current: CurrentApplication, settings: Settings, read: Callable
 
     They are applied as a whole or not at all: every step that may fail is done before anything is changed.
     """
+    checked = await checked_settings(settings, read, current.application.shared)
+    if checked is None:
+        return settings
+    new, remarks, application = checked
+    say(remarks)
+    await current.swap(application)
+    configure(new.server.log_format, new.server.log_level)
+    say_reloaded(settings.server, new.server)
+    return new
+
+
+class Checked(NamedTuple):
+    """New settings, with which the server can run."""
+
+    settings: Settings
+    remarks: list[Remark]
+    application: Application
+
+
+async def checked_settings(
+    settings: Settings, read: Callable[[], Settings], shared: SharedState | None
+) -> Checked | None:
+    """The new settings; None if they have errors, which are logged. Nothing is changed."""
     try:
         new, remarks = await settled(read(), settings)
-        application = build_app(new, current.application.shared)
+        return Checked(new, remarks, build_app(new, shared))
     except ConfigMistakesError as error:
         for mistake in error.mistakes:
             log.error("configuration not reloaded, keeping the old one: %s", mistake)  # noqa: TRY400 — as below
-        return settings
     except CannotStartError as error:
         log.error("configuration not reloaded, keeping the old one: %s", error)  # noqa: TRY400 — the message is enough
-        return settings
     except Exception:
         log.exception("configuration not reloaded, keeping the old one")
-        return settings
+    return None
+
+
+def say(remarks: Iterable[Remark]) -> None:
+    """Log what an operator should know."""
     for remark in remarks:
         log.log(logging.WARNING if remark.is_warning else logging.INFO, remark.message)
-    await current.swap(application)
-    configure(new.server.log_format, new.server.log_level)
-    if waiting := _waiting(settings.server, new.server):
+
+
+def say_reloaded(old: Server, new: Server) -> None:
+    """Log that the new settings are in use, and which of them are not."""
+    if waiting := _waiting(old, new):
         log.warning("configuration reloaded; %s only after a restart", waiting)
     else:
         log.info("configuration reloaded")
-    return new
 
 
 def _waiting(old: Server, new: Server) -> str:

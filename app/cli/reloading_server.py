@@ -26,7 +26,7 @@ from .style import colour_wanted
 
 log = logging.getLogger("am_proxy")
 
-_GOODBYE = 1.5
+GOODBYE = 1.5
 """Seconds for sending the last events of turns that were ended, before their connections are closed."""
 _LAST = 0.5
 """Seconds for the end of turns whose connections were closed: above all, for closing their upstreams."""
@@ -63,7 +63,7 @@ class ReloadingServer(uvicorn.Server):
                 backlog=BACKLOG,
                 timeout_keep_alive=_IDLE,
                 # uvicorn wants whole seconds, and waits for any number of them
-                timeout_graceful_shutdown=settings.server.shutdown_grace + _GOODBYE,  # type: ignore[arg-type]
+                timeout_graceful_shutdown=settings.server.shutdown_grace + GOODBYE,  # type: ignore[arg-type]
             )
         )
         self._settings = settings
@@ -106,8 +106,14 @@ class ReloadingServer(uvicorn.Server):
             )
             return protocol
 
-        self._acceptors = [Acceptor(each, make_protocol, connections, backlog=BACKLOG) for each in listeners]
+        self._acceptors = [
+            Acceptor(each, make_protocol, connections, backlog=BACKLOG, leaves=self._leaves) for each in listeners
+        ]
         self.servers = cast("list[asyncio.Server]", self._acceptors)
+
+    def _leaves(self, opening: int) -> float:  # noqa: ARG002 — for workers
+        """For how many seconds new connections are left to other processes."""
+        return 0
 
     def stop_now(self) -> None:
         """Stop at once, without waiting for turns. For other threads."""
@@ -144,7 +150,7 @@ class ReloadingServer(uvicorn.Server):
         if recorder is not None:
             recorder.end_watching()
         ending = loop.call_later(self._settings.server.shutdown_grace, self._limits.end)
-        cutting = loop.call_later(self._settings.server.shutdown_grace + _GOODBYE - _LAST, self._cut_stalled)
+        cutting = loop.call_later(self._settings.server.shutdown_grace + GOODBYE - _LAST, self._cut_stalled)
         insisting = loop.create_task(self._insist())
         is_read = self._ready is None and self._settings.server.log_format != "json" and sys.stderr.isatty()
         if is_read and (running := len(self._limits.slots)):

@@ -11,6 +11,7 @@ from ..settings import Settings
 from .given_upstream import settled
 from .listening import fewer_connections, listen, listen_advice
 from .logs import configure
+from .reload import say
 from .reloading_server import ReloadingServer
 
 log = logging.getLogger("am_proxy")
@@ -31,12 +32,17 @@ def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int
         print(f"am-proxy: cannot listen on {host} port {port}: {listen_advice(error)}", file=sys.stderr)
         return 1
     with listener:
+        if (workers := settings.server.workers) != 1:
+            from ..workers.usable_cores import worker_count  # noqa: PLC0415 — as below
+            from .several_processes import supervise  # noqa: PLC0415 — most servers are one process
+
+            if (count := worker_count(workers)) > 1:
+                return supervise(settings, read, listener, count)
         try:
             settings, remarks = asyncio.run(settled(settings))
         except KeyboardInterrupt:
             return 0
-        for remark in remarks:
-            log.log(logging.WARNING if remark.is_warning else logging.INFO, remark.message)
+        say(remarks)
         try:
             application = build_app(settings)
         except CannotStartError as error:

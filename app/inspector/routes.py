@@ -1,10 +1,10 @@
 """The inspector's endpoints: anyone may load the page and its files; what it shows needs a key."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.datastructures import Headers
@@ -29,6 +29,9 @@ from ..transports.auth import Auth, is_forwarded, vouch
 from ..turns.quota import Quota
 from ..turns.service import TurnService
 from .static_files import GUARDED, static_file
+
+if TYPE_CHECKING:
+    from .other_workers import OtherWorkers
 
 MOST_WATCHERS: Final = 64
 """The most pages that watch turns: each may have some megabytes of events to read."""
@@ -59,6 +62,7 @@ WITH_RECORD: Final = "`am-proxy serve --record DIR` records turns in full."
 
 ReadBody = Callable[[Headers, Receive, Key], AbstractAsyncContextManager[bytes]]
 """Reads the body of a caller's request, as the API does."""
+Endpoint = Callable[[Request], Awaitable[HttpResponse]]
 
 
 @dataclass(eq=False)
@@ -74,6 +78,11 @@ class Inspector:
     """Open what this server encrypted, for recordings."""
 
     def __post_init__(self) -> None:
+        self._others: OtherWorkers | None = None
+        if self.recorder is not None and self.recorder.peers is not None:
+            from . import other_workers  # noqa: PLC0415 — most servers are one process
+
+            self._others = other_workers.OtherWorkers(self.recorder.peers)
         self._watchers = Quota(MOST_WATCHERS, WATCHERS_OF_ONE)
         self._looks = Quota(MOST_LOOKS, MOST_OF_ONE)
         self._slots = FairSlots(WORKERS)
@@ -86,13 +95,24 @@ class Inspector:
         add("/docs", self.api, methods=["GET", "HEAD"])
         add("/inspector/ask", self.ask, methods=["POST"])
         add("/inspector/rows", self.rows, methods=["GET"])
-        add("/inspector/turns/{number}", self.turn, methods=["GET"])
-        add("/inspector/turns/{number}/live", self.live, methods=["GET"])
-        add("/inspector/turns/{number}/recording", self.recording, methods=["GET"])
-        add("/inspector/sessions/{number}", self.session, methods=["GET"])
+        add("/inspector/turns/{number}", self._anywhere(self.turn), methods=["GET"])
+        add("/inspector/turns/{number}/live", self._anywhere(self.live), methods=["GET"])
+        add("/inspector/turns/{number}/recording", self._anywhere(self.recording), methods=["GET"])
+        add("/inspector/sessions/{number}", self._anywhere(self.session), methods=["GET"])
         add("/inspector/found", self.found, methods=["GET"])
         add("/inspector/{name}", self.file, methods=["GET", "HEAD"])
         return router
+
+    def _anywhere(self, endpoint: Endpoint) -> Endpoint:
+        """The endpoint in the worker that gave the turn or session its number."""
+        others = self._others
+
+        async def answer(request: Request) -> HttpResponse:
+            self._watched(request)
+            elsewhere = None if others is None else others.answer(request, _number(request))
+            return await endpoint(request) if elsewhere is None else elsewhere
+
+        return endpoint if others is None else answer
 
     async def page(self, request: Request) -> HttpResponse:
         """The page itself."""
@@ -134,7 +154,8 @@ class Inspector:
     async def rows(self, request: Request) -> HttpResponse:
         """Streams the rows of the list of turns. Callers see only their own; without keys, all turns."""
         recorder, caller = self._watched(request)
-        return self._stream(caller, recorder.rows(_of(caller)))
+        rows = recorder.rows(_of(caller))
+        return self._stream(caller, rows if self._others is None else self._others.rows(request, rows))
 
     async def turn(self, request: Request) -> HttpResponse:
         """All about one turn."""
@@ -178,7 +199,9 @@ class Inspector:
             raise refuse("invalid_value", f"The text must have from 1 to {LONGEST_SOUGHT} characters.", "text")
         async with self._look(caller):
             notes = {turn.number: tuple(turn.notes) for turn in reversed(recorder.turns(_of(caller)))}
-            return _json(json_bytes({"numbers": await off_loop(LONG_WORK, numbers_with, text, notes)}))
+            numbers = await off_loop(LONG_WORK, numbers_with, text, notes)
+        found = {"numbers": numbers} if self._others is None else await self._others.found(request, numbers)
+        return _json(json_bytes(found))
 
     def _watched(self, request: Request) -> tuple[Recorder, Key]:
         """The kept turns, and the caller who may see its own ones."""

@@ -18,6 +18,7 @@ from prometheus_client import (
     disable_created_metrics,
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_1_0_0, generate_latest
+from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
 
@@ -28,11 +29,12 @@ from ..protocol.request.create_response import CreateResponse
 from ..settings import Key
 from ..transports.auth import Auth
 from .connection_metrics import ConnectionCollector, ConnectionFigures
-from .metric_rows import BUILD, CircuitStates, VisibleRows
+from .metric_rows import BUILD, CircuitStates, VisibleRows, worker_rows
 from .store_collector import StoreCollector
 
 if TYPE_CHECKING:
     from ..limit_store.limit_store import LimitStore
+    from ..workers.worker_part import WorkerPart
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the page
 
@@ -69,7 +71,9 @@ class Metrics:
         version: str,
         circuits: Callable[[], Mapping[str, bool]] = dict,
         connections: Callable[[], ConnectionFigures] | None = None,
+        worker: "WorkerPart | None" = None,
     ) -> None:
+        """`worker` is given if this process is one of several, whose metrics are shown as one."""
         self._served = served
         self._answered: set[str] = set()
         """Names behind the wildcard that have answered, up to `MOST_NAMES`."""
@@ -158,11 +162,16 @@ class Metrics:
         )
         self._circuits = circuits
         self._store = StoreCollector()
-        registry.register(self._store)
-        registry.register(CircuitStates(lambda: self._circuits()))  # noqa: PLW0108 — `follow` replaces them
+        read: list[Collector] = [self._store]
+        read.append(CircuitStates(lambda: self._circuits()))  # noqa: PLW0108 — `follow` replaces them
         if connections is not None:
-            registry.register(ConnectionCollector(connections))
-        ProcessCollector(registry=registry)
+            read.append(ConnectionCollector(connections))
+        for collector in read:
+            registry.register(collector)
+        self._all = None if worker is None else worker_rows(registry, worker, read)
+        """The rows of all workers; None if there is one process only."""
+        if worker is None:
+            ProcessCollector(registry=registry)
 
     def follow(
         self, served: Served, circuits: Callable[[], Mapping[str, bool]], store: "LimitStore | None" = None
@@ -174,9 +183,14 @@ class Metrics:
 
     def page(self, caller: Key | None = None) -> bytes:
         """The metrics that this caller may see, in Prometheus' format; all of them without a caller."""
-        if caller is None or caller.may_use_all:
-            return generate_latest(self._registry)
-        return generate_latest(VisibleRows(self._registry, caller))
+        self.write()
+        rows = self._all or self._registry
+        return generate_latest(rows if caller is None or caller.may_use_all else VisibleRows(rows, caller))
+
+    def write(self) -> None:
+        """Writes for other workers what is not kept for them anyway."""
+        if self._all is not None:
+            self._all.write()
 
     def router(self, auth: Auth | None) -> APIRouter:
         """The endpoint: open to all, or only to callers that `auth` accepts."""

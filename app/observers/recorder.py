@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..turns.prompt_comparison import ComparedPrompt, KnownPrompt
 from .conversations import Conversations
@@ -11,6 +11,9 @@ from .kept_notes import Kept, KeptMessage
 from .recorded_turn import EACH_TURN, MOST_REQUEST, Recorded
 from .shared_parts import SharedParts
 from .watchers import ListWatcher, Note, NoteWatcher, Seen
+
+if TYPE_CHECKING:
+    from ..workers.peers import Peers
 
 MaySee = Callable[[str], bool]
 SettingsFor = Callable[[str], dict[str, Any]]
@@ -22,7 +25,10 @@ class Recorder:
     When it is full, the oldest turn of the owner who holds most is forgotten: no owner pushes out all turns of another.
     """
 
-    def __init__(self, keep: int, most_bytes: int, *, keyed: bool = False) -> None:
+    def __init__(self, keep: int, most_bytes: int, *, keyed: bool = False, peers: "Peers | None" = None) -> None:
+        """`peers` are the other workers, if this process is one of several: all numbers are different then."""
+        self.peers = peers
+        numbers = (1, 1) if peers is None else peers.numbers
         self.keep = keep
         self._most_bytes = most_bytes
         self._keyed = keyed
@@ -31,8 +37,8 @@ class Recorder:
         self._backlog = Backlog(
             8 * MOST_REQUEST, 2 * MOST_REQUEST
         )  # a request and its ask are counted as twice its size
-        self._numbers = count(1)
-        self._sessions = count(1)
+        self._numbers = count(*numbers)
+        self._sessions = count(*numbers)
         self._turns: dict[int, Recorded] = {}
         self._held: dict[str, _Held] = {}
         """What each owner has in the buffer."""

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from ..options import ServerOptions, Table
 from .secret import Secret
-from .values import Collector, Digest, Hosts, KeyName, Name, Networks, Origins, SealKey, Seconds, is_loopback
+from .values import Collector, Digest, Hosts, KeyName, Name, Networks, Origins, SealKey, Seconds, Workers, is_loopback
 
 
 class _ServerLimits(Table):
@@ -19,6 +19,9 @@ class _ServerLimits(Table):
     """The address to listen on. An address that other machines can reach needs `[[keys]]`."""
     port: int = Field(default=8080, ge=0, le=65_535)
     """The port to listen on; 0: any free one."""
+    workers: Workers = 1
+    """Number of processes that share the port, 64 at most; auto: one for each processor core that this server may use.
+    See [scaling](scaling.md#workers)."""
     keep_alive: Seconds = 15
     """Seconds of silence after which a client is sent a keep-alive."""
     first_payload_wait: float = Field(default=5, ge=0, le=600, allow_inf_nan=False)

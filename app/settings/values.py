@@ -2,7 +2,7 @@
 
 import re
 from ipaddress import ip_address, ip_network
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -11,6 +11,7 @@ from .base_urls import complete_url
 from .secret import Secret
 
 SEAL_KEY_LENGTH: Final = 32
+MOST_WORKERS: Final = 64
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 
@@ -101,6 +102,21 @@ def _split(value: object) -> object:
     return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
 
 
+def _workers(value: object) -> int | Literal["auto"]:
+    """A number of processes."""
+    number = value if isinstance(value, str | int) and not isinstance(value, bool) else ""
+    if number == "auto":
+        return "auto"
+    try:
+        number = int(number)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= MOST_WORKERS:
+        message = f'must be a number from 1 to {MOST_WORKERS}, or "auto"'
+        raise ValueError(message)
+    return number
+
+
 def _seal_key(key: Secret) -> Secret:
     if len(key.reveal()) < SEAL_KEY_LENGTH:
         message = f"must be at least {SEAL_KEY_LENGTH} random characters: `openssl rand -hex 32`"
@@ -116,6 +132,7 @@ Networks = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], Befor
 Address = Annotated[str, AfterValidator(address)]
 Collector = Annotated[str, AfterValidator(_collector)]
 Digest = Annotated[str, AfterValidator(_digest)]
+Workers = Annotated[Literal["auto"] | int, BeforeValidator(_workers)]
 SealKey = Annotated[Secret, AfterValidator(_seal_key)]
 
 

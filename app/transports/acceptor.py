@@ -37,13 +37,19 @@ class Acceptor:
         connections: OpenConnections,
         *,
         backlog: int,
+        leaves: Callable[[int], float] = lambda _: 0,
     ) -> None:
-        """Begins to accept."""
+        """Begins to accept.
+
+        `leaves` says for how many seconds to leave new connections to other processes; it gets the number of those that
+        were accepted and are not open yet.
+        """
         self._loop = asyncio.get_running_loop()
         self._listener = listener
         self._make_protocol = make_protocol
         self._connections = connections
         self._backlog = backlog
+        self._leaves = leaves
         self._opening: set[asyncio.Task[None]] = set()
         self._retry: asyncio.TimerHandle | None = None
         self._noted: float | None = None
@@ -74,6 +80,9 @@ class Acceptor:
 
     def _accept(self, most: int) -> None:
         for _ in range(most):
+            if not self._is_closed and (pause := self._leaves(len(self._opening))):
+                self._wait(pause)
+                return
             try:
                 accepted, _address = self._listener.accept()
             except BlockingIOError:
@@ -95,12 +104,15 @@ class Acceptor:
             accepted.close()
             log.debug("a connection ended before it began", exc_info=True)
 
+    def _wait(self, seconds: float) -> None:
+        self._loop.remove_reader(self._listener)
+        self._retry = self._loop.call_later(seconds, self._resume)
+
     def _pause(self, error: OSError) -> None:
         """Stops accepting for a moment, and makes room. Clients wait meanwhile in the system's queue."""
         if self._is_closed:
             return
-        self._loop.remove_reader(self._listener)
-        self._retry = self._loop.call_later(PAUSE, self._resume)
+        self._wait(PAUSE)
         if error.errno in {errno.EMFILE, errno.ENFILE}:
             for _ in range(CLOSED_AT_ONCE):
                 self._connections.make_room()

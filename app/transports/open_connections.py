@@ -147,6 +147,7 @@ class OpenConnections:
     ) -> None:
         self._limits = limits
         self._note = note
+        self._changed: Callable[[int], None] = lambda _: None
         self._clock = clock
         self._noted: float | None = None
         self._told = ConnectionCounts()
@@ -159,6 +160,10 @@ class OpenConnections:
         self.idle: dict[ConnectionPlace, None] = {}
         """The one that has been idle longest is the first."""
         self._closed_unknown = self._closed_idle = self._refused = self._refused_of_address = 0
+
+    def watch(self, changed: Callable[[int], None]) -> None:
+        """From now on, `changed` gets the number of open connections when it changes."""
+        self._changed = changed
 
     def follow(self, limits: ConnectionLimits) -> None:
         """Changes the limits. Connections that are open stay open until there is no room."""
@@ -199,6 +204,7 @@ class OpenConnections:
         self._addresses[name] = address
         address.count += 1
         self._count += 1
+        self._changed(self._count)
         self._unknown += 1
         self._move(address, +1)
         address.unknown[place] = None
@@ -228,6 +234,7 @@ class OpenConnections:
         """For `ConnectionPlace` alone: one connection less."""
         address.count -= 1
         self._count -= 1
+        self._changed(self._count)
         if not address.count:
             self._addresses.pop(address.name, None)
 

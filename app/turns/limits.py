@@ -33,6 +33,7 @@ from .shared_limit import SharedLimit
 
 if TYPE_CHECKING:
     from ..limit_store.limit_store import LimitStore
+    from .worker_rate_limit import WorkerLimits
 
 LEAVING: Final = Problem(code="overloaded", message="This server is being stopped.", retry_after=1)
 """The problem of a turn that the end of the server interrupted, or that arrived after it."""
@@ -82,7 +83,15 @@ class Slot:
 class Limits:
     """Counts turns, and decides whether another one may begin."""
 
-    def __init__(self, max_turns: int, clock: Callable[[], float] = time.monotonic, *, shared: bool = False) -> None:
+    def __init__(
+        self,
+        max_turns: int,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        shared: bool = False,
+        workers: "WorkerLimits | None" = None,
+    ) -> None:
+        """`workers`: what the rate limits of callers share with other workers; None if there is one process."""
         self.ready = True
         """Whether new clients should come."""
         self.ended = False
@@ -94,7 +103,8 @@ class Limits:
         self.store: LimitStore | None = None
         """Where all copies count together; None if each counts for itself."""
         self._clock = clock
-        self._rate_limits = RateLimits(clock)
+        self._workers = workers
+        self._rate_limits = RateLimits(clock, None if workers is None else self._rate_limit_of)
         self._guests = 0
         """Turns of guests that run."""
 
@@ -132,6 +142,12 @@ class Limits:
             self.slots.discard(slot)
             self._guests -= slot.caller.is_guest
             self._rate_limits.give_back(slot.caller, slot.rate_limit)
+
+    def _rate_limit_of(self, caller: Key) -> RateLimit:
+        """With a store, each worker counts for itself what the store does not."""
+        if self._workers is None or self.store is not None:
+            return RateLimit(self._clock)
+        return self._workers.of(caller, self._clock)
 
     def headers(self, caller: Key) -> dict[str, str]:
         """What this caller has left, as headers for every answer to it."""

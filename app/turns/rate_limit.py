@@ -43,7 +43,7 @@ class RateLimit:
 
     def take(self, key: Key) -> None:
         """One request begins. Raises `ProblemError` if it is one too many; it is not counted then."""
-        if key.concurrency is not None and self.running >= key.concurrency:
+        if key.concurrency is not None and self._running_in_all() >= key.concurrency:
             raise too_many(key)
         if key.requests_per_minute is not None:
             left = self._left(key.requests_per_minute)
@@ -69,6 +69,10 @@ class RateLimit:
         """One request has ended."""
         self.running -= 1
 
+    def _running_in_all(self) -> int:
+        """Turns of this caller that run, also in other workers."""
+        return self.running
+
     @property
     def is_unused(self) -> bool:
         """Whether forgetting it changes nothing."""
@@ -84,19 +88,23 @@ class RateLimit:
 class RateLimits:
     """The rate limits of all callers. Configured keys are few; the number of guests is limited here."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    def __init__(self, clock: Callable[[], float], made: Callable[[Key], RateLimit] | None = None) -> None:
+        """`made` makes the rate limit of a caller; by default it counts for this process."""
         self._clock = clock
+        self._made = made or (lambda _: RateLimit(clock))
         self._keys: dict[str, RateLimit] = {}
         self._guests: OrderedDict[str, RateLimit] = OrderedDict()
 
     def of(self, caller: Key) -> RateLimit:
         """The rate limit of one caller, remembered from now on."""
         if caller.own is None:
-            return self._keys.setdefault(caller.owner, RateLimit(self._clock))
+            if (known := self._keys.get(caller.owner)) is None:
+                known = self._keys[caller.owner] = self._made(caller)
+            return known
         owner = caller.owner
         rate_limit = self._guests.get(owner)
         if rate_limit is None:
-            rate_limit = self._guests[owner] = RateLimit(self._clock)
+            rate_limit = self._guests[owner] = self._made(caller)
             if len(self._guests) > MOST_GUESTS:
                 self._forget_one()
         self._guests.move_to_end(owner)
@@ -107,7 +115,7 @@ class RateLimits:
         if caller.requests_per_minute is None:
             return {}
         rate_limit = (self._keys if caller.own is None else self._guests).get(caller.owner)
-        return (rate_limit or RateLimit(self._clock)).headers(caller)
+        return (rate_limit or self._made(caller)).headers(caller)
 
     def give_back(self, caller: Key, rate_limit: RateLimit) -> None:
         """One request of this caller has ended. A caller that has used nothing is forgotten."""

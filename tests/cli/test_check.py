@@ -32,6 +32,7 @@ CHECKED = """\
 [server]
 host = "127.0.0.1"                          # default
 port = 9000                                 # config.toml:2
+workers = 1                                 # default
 keep_alive = 2.5                            # config.toml:3
 first_payload_wait = 3                      # config.toml:4
 strict = true                               # --strict

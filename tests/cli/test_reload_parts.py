@@ -83,6 +83,7 @@ STARTED_WITH: dict[str, Any] = {
     "port": 1,
     "send_timeout": 1,
     "shutdown_grace": 1,
+    "workers": 3,
 }
 
 

@@ -77,7 +77,8 @@ export class Feed {
       if (type === "forgotten") this.told.forgotten(value.number);
       if (type === "ready") {
         isReady = true;
-        this.told.state("live");
+        const missing = value.missing === 1 ? "one worker of the server does" : `${value.missing} workers of the server do`;
+        this.told.state(value.missing ? `live, but ${missing} not answer, so its turns are missing` : "live");
       }
       if (isReady) this.told.drawn();
     }
