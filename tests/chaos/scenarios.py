@@ -1,12 +1,15 @@
 """What the soak's upstreams say and do: all of it follows from one number, so that the client knows it too."""
 
+import json
 import random
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from tests.support.script import breaks, chunk, opens, says, stops
 from tests.support.servers import Ask, Cut, End, Leave, Pause, Reset, Status, Step
+from tests.support.servers.anthropic import begins, ends, text
 from tests.support.servers.responses import answer, message
+from tests.support.servers.steps import Json
 
 Fault = Literal[
     "none", "cut", "reset", "ended", "error", "refused", "busy", "dies", "leaves", "halves", "usage", "long line"
@@ -20,6 +23,7 @@ HARMLESS: Final = frozenset({"none", "busy", "leaves", "halves", "usage", "long 
 """Those that a whole answer may have been through."""
 HALVES: Final = ("\ud83d", "\ude00")
 GARBAGE: Final = {"prompt_tokens": "many", "completion_tokens": -1, "total_tokens": 10**400, "prompt_tokens_details": 7}
+_BREAKING: Final = breaks()
 LONG_LINE: Final = b": " + b"x" * 300_000 + b"\n\n"
 WORDS: Final = ("once ", "upon ", "a ", "time ", "Ünïcödé ", "\N{GRINNING FACE} ", '"quoted\\" ', "\n", "\u2028")
 
@@ -79,7 +83,21 @@ def responses_script(ask: Ask, seen: set[int]) -> list[Step]:
     return _paced(scenario, [*answer(message("msg_1", *pieces))], 4, seen)
 
 
-def _paced(scenario: Scenario, steps: list[Step], opening: int, seen: set[int]) -> list[Step]:
+def messages_script(ask: Ask, seen: set[int]) -> list[Step]:
+    """The script of a server that speaks Anthropic's Messages."""
+    content = ask.body["messages"][-1]["content"]
+    scenario = scenario_of(int(content if isinstance(content, str) else content[0]["text"]))
+    steps: list[Step] = [*begins(), *text(0, *scenario.pieces), *ends()]
+    if scenario.fault == "usage":
+        ending = {**ends()[0], "usage": {"output_tokens": -1, "input_tokens": "many"}}
+        steps[-2] = f"event: message_delta\ndata: {json.dumps(ending)}\n\n".encode()
+    breaking = {"type": "error", "error": {"type": "api_error", "message": "Internal error"}}
+    return _paced(scenario, steps, 3, seen, breaking=breaking)
+
+
+def _paced(
+    scenario: Scenario, steps: list[Step], opening: int, seen: set[int], *, breaking: Json = _BREAKING
+) -> list[Step]:
     if scenario.fault == "refused":
         return [Status(500, b"<html>no</html>")]
     if scenario.fault == "busy" and scenario.number not in seen:  # once; the next time it is answered
@@ -91,7 +109,7 @@ def _paced(scenario: Scenario, steps: list[Step], opening: int, seen: set[int]) 
         steps.insert(opening, LONG_LINE)
     if scenario.fault == "leaves":
         steps.append(Leave())
-    ends: dict[Fault, list[Step]] = {"cut": [Cut()], "reset": [Reset()], "ended": [End()], "error": [breaks(), End()]}
+    ends: dict[Fault, list[Step]] = {"cut": [Cut()], "reset": [Reset()], "ended": [End()], "error": [breaking, End()]}
     if scenario.fault in ends:
         steps = steps[: opening + scenario.at + 1] + ends[scenario.fault]
     paced = [paced for step in steps for paced in (step, Pause(scenario.pause))]
