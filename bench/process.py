@@ -86,13 +86,28 @@ class Measured:
         """Seconds of CPU time so far, of the whole process tree."""
         return sum(_cpu(pid) for pid in self._tree())
 
+    def cpus(self) -> dict[int, float]:
+        """The same of each process by its number."""
+        return {pid: _cpu(pid) for pid in self._tree()}
+
+    def pss(self) -> float:
+        """MB of memory, of the whole process tree; what several processes share counts once."""
+        files = [Path(f"/proc/{pid}/smaps_rollup") for pid in self._tree()]
+        lines = [line for file in files for line in file.read_text().splitlines() if line.startswith("Pss:")]
+        return sum(int(line.split()[1]) for line in lines) / 1024
+
     def rss(self) -> float:
         """MB of memory, of the whole process tree."""
         return sum(_status(pid, "VmRSS") for pid in self._tree()) / 1024
 
     def peak(self) -> float:
-        """The highest memory so far."""
+        """The highest memory so far, or since `forget_peak`."""
         return sum(_status(pid, "VmHWM") for pid in self._tree()) / 1024
+
+    def forget_peak(self) -> None:
+        """Begins to look for the highest memory anew."""
+        for pid in self._tree():
+            Path(f"/proc/{pid}/clear_refs").write_text("5")
 
     def _tree(self) -> list[int]:
         found = [self.process.pid]

@@ -2,10 +2,14 @@
 
 import os
 import platform
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
+from bench.all_cores import tables_of_workers
 from bench.goals import Figures, Results, reached
+from bench.growth import Growth
 from bench.profile import Profiles
 from bench.targets import TARGETS
 from bench.workloads import MILLION, WAITING, WORKLOADS, Workload
@@ -17,20 +21,36 @@ LEFT = 170
 WIDE = 460
 BUSY = 1.5
 """The system load that a run causes by itself."""
+SHOWN = 0.05
+"""What is not rounded to nothing."""
 ASKED_LESS = {target.name: target.asked_less for target in TARGETS}
 PROFILED_HOW = (
-    "The server's own time under cProfile, without the event loop and the sockets (cProfile cannot tell these from",
-    "waiting). The profiler makes small functions look more expensive than they are: use the shares only as a hint.",
+    "Where the server is found when it is looked at 250 times in a second of CPU time. What a function that is written",
+    "in C takes counts for the one that calls it, and what the event loop takes for the one that it calls next.",
 )
 
 
-def write(results: Results, seen: Profiles, folder: Path, *, missing: list[str], minutes: float) -> None:
+def write(
+    results: Results,
+    seen: Profiles,
+    folder: Path,
+    *,
+    missing: list[str],
+    minutes: float,
+    grown: Mapping[str, Growth] = MappingProxyType({}),
+) -> None:
     """Replaces the text between the two marks; the text around it is written by hand."""
     file = folder / "performance.md"
     words = file.read_text() if file.exists() else f"# Performance\n\n{MARK}\n{MARK}\n"
     head, _, rest = words.partition(MARK)
     _, _, tail = rest.partition(MARK)
-    parts = [*run_details(missing, minutes), *goals(results), *tables(results), *where_it_goes(seen)]
+    parts = [
+        *run_details(missing, minutes),
+        *goals(results),
+        *tables(results),
+        *growth_tables(grown),
+        *where_it_goes(seen),
+    ]
     file.write_text(f"{head}{MARK}\n\n" + "\n".join(parts) + f"\n{MARK}{tail}")
     paced = results.get("many, paced", {})
     values = {name: told["us_per_chunk"] for name, told in paced.items() if "us_per_chunk" in told}
@@ -44,7 +64,7 @@ def run_details(missing: list[str], minutes: float) -> list[str]:
     machine = f"{os.cpu_count()} cores, CPython {platform.python_version()}"
     lines = [f"Measured on {day}, {machine}; the median of the rounds, all in one run of {minutes:.0f} minutes.", ""]
     busy = os.getloadavg()[2] - BUSY
-    if busy > 0:
+    if busy >= SHOWN:
         lines += [f"The machine also did other work (its load was {busy:.1f} above that of a run alone).", ""]
     return lines + ([f"Not installed: {', '.join(missing)}.", ""] if missing else [])
 
@@ -74,6 +94,21 @@ def tables(results: Results) -> list[str]:
         ]
         head = "| | first answer, s | at rest, s | MB at rest | MB at most, with the waiting streams |"
         lines += ["### start: from the start of the command", "", head, "| --- " * 5 + "|", *rows, ""]
+    return lines + tables_of_workers(results.get("workers", {}))
+
+
+def growth_tables(grown: Mapping[str, Growth]) -> list[str]:
+    """One table for each program: what a request costs, by its bytes and by its items."""
+    lines = []
+    for name, growth in grown.items():
+        head = "| | ms CPU per request | others wait at most, ms | MB more at most |"
+        lines += [f"### growth: one request at a time, from small to large, {name}", "", head, "| --- " * 4 + "|"]
+        lines += [
+            f"| {cost.name} | {cost.ms:.2f} | {cost.stall:.0f} | {cost.mb:.1f} |"
+            for costs in growth.values()
+            for cost in costs
+        ]
+        lines.append("")
     return lines
 
 
@@ -84,8 +119,8 @@ def where_it_goes(seen: Profiles) -> list[str]:
     lines = ["## Where the CPU time goes", "", *PROFILED_HOW, ""]
     for lane, profiles in seen.items():
         for profile in profiles:
-            lines += [f"### {lane}: {profile.about}", "", "| room | share | calls |", "| --- " * 3 + "|"]
-            lines += [f"| {row.name} | {row.share:.0%} | {row.calls:.1f} |" for row in profile.rooms]
+            lines += [f"### {lane}: {profile.about}", "", "| room | share | µs |", "| --- " * 3 + "|"]
+            lines += [f"| {row.name} | {row.share:.0%} | {row.us:.1f} |" for row in profile.rooms]
             functions = "; ".join(f"`{row.name.split(',')[0]}` {row.share:.0%}" for row in profile.functions)
             lines += ["", f"The most expensive functions: {functions}.", ""]
     return lines

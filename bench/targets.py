@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from bench import peers
+from bench import balancers, peers
 
 UPSTREAM_PORT = 9700
 UPSTREAM = f"http://127.0.0.1:{UPSTREAM_PORT}/v1"
@@ -15,6 +15,7 @@ CONFIG = """
 # turns are not kept for the inspector, as on a server for others: other bridges keep none either
 [server]
 port = {port}
+workers = {workers}
 watch = 0
 [upstreams.it]
 via = "{via}"
@@ -48,6 +49,8 @@ class Target(NamedTuple):
     """Workloads with fewer requests: it takes many times as long, or cannot handle so many at a time."""
     starts_only: bool = False
     """Only its start is measured."""
+    is_bridge: bool = False
+    """Another bridge, which is measured in fewer rounds."""
 
 
 def as_chat(model: str, stream: bool, request: Any) -> tuple[str, dict[str, Any]]:  # noqa: FBT001 — a signature of the table
@@ -60,13 +63,13 @@ def as_response(model: str, stream: bool, request: Any) -> tuple[str, dict[str, 
     return "/v1/responses", {"model": model, "stream": stream, "input": request.items, **request.more}
 
 
-def ours(name: str, port: int, via: str, *, starts_only: bool = False) -> Target:
+def ours(name: str, port: int, via: str, *, starts_only: bool = False, workers: int = 1) -> Target:
     """One of our lanes."""
 
     def command(folder: Path) -> list[str]:
         file = folder / f"{name}.toml"
         url = "" if via == "demo" else f'base_url = "{UPSTREAM}"'
-        file.write_text(CONFIG.format(port=port, via=via, url=url))
+        file.write_text(CONFIG.format(port=port, workers=workers, via=via, url=url))
         return [sys.executable, "-m", "app", "serve", "--config", str(file), "--log-format", "json"]
 
     return Target(name, port, command, as_response, starts_only=starts_only)
@@ -81,6 +84,16 @@ def floor(name: str, port: int, library: str) -> Target:
         as_chat,
         env=LITELLM,
     )
+
+
+def balancer(name: str, port: int) -> Target:
+    """A load balancer of `deploy/`, without its limits by key, in front of the upstream itself."""
+    program = name.lower()
+
+    def command(folder: Path) -> list[str]:
+        return balancers.command(program, port, [UPSTREAM_PORT] * 3, folder, balancers.NO_LIMITS[program])
+
+    return Target(name, port, command, as_chat, balancers.is_installed(program))
 
 
 def _litellm_proxy(folder: Path) -> list[str]:
@@ -103,6 +116,8 @@ TARGETS = [
     floor("aiohttp copy", 9701, "aiohttp"),
     floor("httpx2 copy", 9702, "httpx2"),
     floor("httpx copy", 9703, "httpx"),
+    balancer("HAProxy", 9714),
+    balancer("nginx", 9715),
     ours("AM Proxy, chat", 9704, "chat"),
     ours("AM Proxy, messages", 9708, "messages"),
     ours("AM Proxy, relay", 9705, "responses"),
@@ -117,8 +132,17 @@ TARGETS = [
         peers.LITELLM_PROXY.exists(),
         {**LITELLM, "LITELLM_MASTER_KEY": KEY},
         asked_less=frozenset({"small", "short", "waiting"}),
+        is_bridge=True,
     ),
-    Target("llm-rosetta", 9712, _rosetta, as_response, peers.ROSETTA.exists()),
-    Target("opencodex", 9713, _opencodex, _as_opencodex, peers.OPENCODEX.exists(), asked_less=frozenset({"waiting"})),
+    Target("llm-rosetta", 9712, _rosetta, as_response, peers.ROSETTA.exists(), is_bridge=True),
+    Target(
+        "opencodex",
+        9713,
+        _opencodex,
+        _as_opencodex,
+        peers.OPENCODEX.exists(),
+        asked_less=frozenset({"waiting"}),
+        is_bridge=True,
+    ),
 ]
 PROFILED = [target for target in TARGETS if target.name in {"AM Proxy, chat", "AM Proxy, relay"}]
