@@ -19,10 +19,10 @@ def shown(page: str) -> str:
     return text.split(MARK)[1].strip()
 
 
-def bless(page: str) -> None:
-    """Writes the current figures between the two marks of a page."""
+def bless(page: str, text: str) -> None:
+    """Writes the current text between the two marks of a page."""
     before, _, after = (ROOT / page).read_text().split(MARK)
-    (ROOT / page).write_text(f"{before}{MARK}\n\n{table()}\n\n{MARK}{after}")
+    (ROOT / page).write_text(f"{before}{MARK}\n\n{text}\n\n{MARK}{after}")
 
 
 def table() -> str:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from tests.docs import measured
+from tests.docs import measured, sizing
 from tests.support.running import ROOT
 
 _FROM_EIGHT = "eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
@@ -14,8 +14,14 @@ NUMBERS = dict(enumerate(_FROM_EIGHT.split(), 8))
 @pytest.mark.parametrize("page", ["README.md", "docs/comparison.md"])
 def test_the_table_of_measured_facts_is_current(page: str, pytestconfig: pytest.Config) -> None:
     if pytestconfig.getoption("bless"):
-        measured.bless(page)
+        measured.bless(page, measured.table())
     assert measured.shown(page) == measured.table()
+
+
+def test_the_worked_example_of_scaling_is_computed_from_the_measured_figures(pytestconfig: pytest.Config) -> None:
+    if pytestconfig.getoption("bless"):
+        measured.bless("docs/scaling.md", sizing.example())
+    assert measured.shown("docs/scaling.md") == sizing.example()
 
 
 def test_the_table_compares_with_the_measured_figures() -> None:
