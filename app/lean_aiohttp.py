@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 _PLAIN: Final = "FROZENLIST_NO_EXTENSIONS"
-_late: Final[list[ssl.SSLContext]] = []
 
 
 class _LateContext(ssl.SSLContext):
@@ -25,13 +24,6 @@ class _LateContext(ssl.SSLContext):
     def wrap_socket(self, *given: Any, **named: Any) -> ssl.SSLSocket:
         """TLS over a socket."""
         return _trusting(self).wrap_socket(*given, **named)
-
-
-def read_certificates() -> None:
-    """Read the certificates now, for a client that will need them."""
-    for context in _late:
-        if context.verify_mode is not ssl.CERT_NONE:
-            _trusting(context)
 
 
 def _trusting(context: ssl.SSLContext) -> ssl.SSLContext:
@@ -49,7 +41,6 @@ def _late_contexts() -> Iterator[None]:
     def put_off(context: ssl.SSLContext) -> None:
         if threading.get_ident() == here and type(context) is ssl.SSLContext:
             context.__class__ = _LateContext
-            _late.append(context)
         else:
             super(ssl.SSLContext, context).set_default_verify_paths()
 
@@ -88,5 +79,4 @@ __all__ = [
     "ResolveResult",
     "ResponseHandler",
     "aiohttp",
-    "read_certificates",
 ]

@@ -1,6 +1,6 @@
 """The insides of libraries that this server builds on are as it knows them. A version that fails here needs a look.
 
-Where each is used: app/upstreams/connections.py (aiohttp), app/upstreams/litellm_transport.py (httpx),
+Where each is used: app/upstreams/litellm_connector.py (aiohttp), app/upstreams/litellm_transport.py (httpx),
 app/transports/http_guard.py, app/transports/websocket_guard.py and app/cli/reloading_server.py (uvicorn, websockets).
 """
 
@@ -19,7 +19,8 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 from websockets.frames import Frame, Opcode
 
-from app.upstreams.connections import LARGE, in_pieces
+from app.upstreams.http_connection import LARGE
+from app.upstreams.litellm_connector import in_pieces
 from tests.support.internals import Attribute, Method, changes
 
 

@@ -1,7 +1,5 @@
 """Certificates are read late, and checked as if they had been read at once."""
 
-import shlex
-import ssl
 import subprocess
 import sys
 import threading
@@ -11,12 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.certificates import make_certificate, server_context
 from tests.support.running import ROOT, surroundings
 
-CERTIFICATE = (
-    "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost "
-    "-addext subjectAltName=DNS:localhost"
-)
 ASK = """
 import asyncio, os, sys
 import app.lean_aiohttp
@@ -34,14 +29,6 @@ async def ask(url):
 before = verified.cert_store_stats()["x509"]
 print(before, asyncio.run(ask(sys.argv[1])), type(verified).__name__)
 assert "FROZENLIST_NO_EXTENSIONS" not in os.environ and "frozenlist._frozenlist" not in sys.modules
-"""
-BUILD = """
-from app.upstreams.http_server import HttpServer
-from aiohttp.connector import _SSL_CONTEXT_VERIFIED as verified
-
-for scheme in ("http", "https"):
-    HttpServer(f"{scheme}://localhost", api_key=None, timeout=1)
-    print(verified.cert_store_stats()["x509"], end=" " if scheme == "http" else "\\n")
 """
 OTHERS = """
 import ssl, threading
@@ -77,17 +64,15 @@ class _Answers(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("certificates")
-    subprocess.run(shlex.split(CERTIFICATE), cwd=folder, check=True, capture_output=True)
+    make_certificate(folder)
     return folder
 
 
 @pytest.fixture(scope="module")
 def port(folder: Path) -> Iterator[int]:
     """The port of a TLS server."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
     with ThreadingHTTPServer(("127.0.0.1", 0), _Answers) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
+        server.socket = server_context(folder).wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever).start()
         yield server.server_address[1]
         server.shutdown()
@@ -110,10 +95,6 @@ def test_without_tls_no_certificate_is_read(folder: Path) -> None:
         told = _run(ASK, f"http://127.0.0.1:{server.server_address[1]}/", cafile=folder / "cert.pem")
         server.shutdown()
     assert told == (0, "0 204 _LateContext\n", "")
-
-
-def test_an_upstream_with_tls_reads_them_before_it_is_asked(folder: Path) -> None:
-    assert _run(BUILD, cafile=folder / "cert.pem") == (0, "0 1\n", "")
 
 
 def test_contexts_that_other_threads_make_meanwhile_read_theirs_at_once(folder: Path) -> None:

@@ -44,6 +44,8 @@ _ADVICE: Final[dict[CauseKind, str]] = {
 }
 _SUBJECTS: Final = ("The upstream ", "The model's server ")
 """How the messages of problems begin that say what the upstream did."""
+_THROUGH_PROXY: Final = {"ClientProxyConnectionError", "ProxyConnectionError"}
+"""Errors of a connection to a proxy: aiohttp's, for litellm, and ours."""
 _LONGEST: Final = 200
 """Characters of an address or of a system's error."""
 
@@ -101,7 +103,7 @@ def of_connection(error: BaseException) -> Cause:
     if cause is None:
         late = "TimeoutError" in kinds or "ConnectTimeout" in kinds
         cause = Cause("unreachable", "accepted no connection in time" if late else "cannot be reached")
-    if "ClientProxyConnectionError" in kinds:
+    if _THROUGH_PROXY & kinds:
         return Cause(cause.kind, f"is asked through a proxy, as the environment says, which {cause.words}")
     return cause
 

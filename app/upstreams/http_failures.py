@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Final
 
-from ..lean_aiohttp import aiohttp
 from ..recordings.recording import Failure
 from .sse_lines import TooLongError
 
@@ -22,19 +21,56 @@ class CompressedError(Exception):
     """The server compressed its answer although we asked it not to."""
 
 
-LOST: Final = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError)
-"""Errors of a request whose connection ended before an answer."""
+class NoConnectionError(Exception):
+    """No connection could be made. Its cause is the system's error."""
 
-TROUBLE: Final = (HttpRefusedError, CompressedError, TooLongError, aiohttp.ClientError, OSError)
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(f"{host}:{port}")
+        self.host = host
+        self.port = port
+
+
+class NoAddressError(NoConnectionError):
+    """The name of the host has no address."""
+
+
+class ProxyConnectionError(NoConnectionError):
+    """No connection to the proxy that the environment names could be made."""
+
+
+class TlsError(NoConnectionError):
+    """There is a connection, but it cannot be made secure."""
+
+
+class CertificateError(TlsError):
+    """The server has no certificate that is trusted."""
+
+
+class ConnectTimeoutError(TimeoutError):
+    """No connection was made in time."""
+
+
+class NotHttpError(Exception):
+    """What came is not an answer of HTTP/1.1, or its head is far too long."""
+
+
+class LostError(Exception):
+    """The connection ended before the answer did."""
+
+
+TROUBLE: Final = (
+    *(HttpRefusedError, CompressedError, TooLongError),
+    *(NoConnectionError, NotHttpError, LostError, OSError),
+)
 """Every error of a request to a server."""
 
 _FAILURES: Final[tuple[tuple[type[Exception], Failure], ...]] = (
-    (aiohttp.ClientSSLError, "unreachable_tls"),
-    (aiohttp.ClientConnectorError, "unreachable"),
-    (aiohttp.ConnectionTimeoutError, "no_connection_in_time"),
+    (TlsError, "unreachable_tls"),
+    (NoConnectionError, "unreachable"),
+    (ConnectTimeoutError, "no_connection_in_time"),
     (TimeoutError, "silent"),
     (CompressedError, "compressed"),
-    (aiohttp.ClientResponseError, "not_http"),
+    (NotHttpError, "not_http"),
 )
 """The names of errors, in the order in which they are looked for: some are a kind of another one."""
 

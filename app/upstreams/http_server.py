@@ -2,12 +2,11 @@
 
 Theory of operation
 -------------------
-There is one pool of connections per server, without a bound: a turn that waited for a connection would wait for
-another client. A connection goes back to the pool only when its answer was read to the end. The last event does not
+A connection goes back to the pool only when its answer was read to the end. The last event does not
 wait for that end: when it was read, a task of its own reads the rest of the answer, for a second at most. Any other
 answer is closed at once, which stops the model.
 
-`connections.py` describes which connections are used again, and when a request may be sent twice.
+`http_pool.py` describes which connections are used again, and when a request may be sent twice.
 
 Redirects are not followed, because the key would be sent to the new address. Cookies are not kept. Compressed streams
 are refused, because they would arrive in large blocks.
@@ -19,15 +18,27 @@ from contextlib import suppress
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
+from urllib.parse import urlsplit
 
-from ..lean_aiohttp import aiohttp, read_certificates
 from ..options import KeyHeader
 from ..protocol.problems import Problem
 from . import causes, faults
 from .causes import Cause
-from .connections import Connector, in_pieces, sent
 from .error_body import body_of, read
-from .http_failures import LOST, CompressedError, HttpRefusedError, failure_of
+from .http_answer import HttpAnswer
+from .http_dialling import Dialler, Peer, tls_context
+from .http_failures import (
+    TROUBLE,
+    CompressedError,
+    ConnectTimeoutError,
+    HttpRefusedError,
+    NoConnectionError,
+    NotHttpError,
+    TlsError,
+    failure_of,
+)
+from .http_heads import RequestHeads
+from .http_pool import HttpPool
 from .port import KEEP, TRACE, Keep, Outage, UpstreamRefused
 from .proxies import proxy_for
 from .response_body import ResponseBody
@@ -64,9 +75,10 @@ class HttpServer:
     ) -> None:
         self.url = url
         self._keep = keep
-        self._timeout = aiohttp.ClientTimeout(total=None, connect=connect, sock_read=timeout)
+        self._silence = timeout
+        self._connect = connect
         if url.startswith("https:"):
-            read_certificates()  # now, as it takes 20 ms in which nothing else runs
+            tls_context()  # now, as it takes 20 ms in which nothing else runs
         self._proxy = proxy_for(url)
         self._headers = {
             "accept": "text/event-stream",
@@ -78,7 +90,8 @@ class HttpServer:
         self._key_header = key_header
         if api_key is not None:
             self._headers |= self._with_key(api_key)
-        self._session: aiohttp.ClientSession | None = None
+        self._heads = RequestHeads(url, self._headers, self._proxy)
+        self._pool: HttpPool | None = None
         self._draining: set[asyncio.Task[None]] = set()
 
     async def ask(
@@ -101,25 +114,25 @@ class HttpServer:
         return answer
 
     async def _answer(self, body: bytes | None, key: str | None, headers: Mapping[str, str]) -> ResponseBody:
-        response = await sent(lambda: self._send(body, key, headers), lost=LOST)
+        answer = await self._send(body, key, headers)
         try:
-            if not 200 <= response.status < 300:  # noqa: PLR2004 — what HTTP calls a success
-                raise HttpRefusedError(response.status, await _error_text(response), response.headers)  # noqa: TRY301 — closed below
-            if response.headers.get("content-encoding", "identity").lower() != "identity":
+            if not 200 <= answer.status < 300:  # noqa: PLR2004 — what HTTP calls a success
+                raise HttpRefusedError(answer.status, await _error_text(answer), answer.headers)  # noqa: TRY301 — closed below
+            if answer.headers.get("content-encoding", "identity").lower() != "identity":
                 raise CompressedError  # noqa: TRY301 — as above
         except BaseException:
-            response.close()
+            answer.close()
             raise
-        return ResponseBody(response, self._draining)
+        return ResponseBody(answer, self._draining)
 
     async def close(self) -> None:
         """Close every connection."""
-        session, self._session = self._session, None
+        pool, self._pool = self._pool, None
         for task in list(self._draining):
             task.cancel()
         await asyncio.gather(*self._draining, return_exceptions=True)
-        if session is not None:
-            await session.close()
+        if pool is not None:
+            pool.close()
 
     def problem(self, error: Exception, model: str, secret: str | None) -> Problem:  # noqa: PLR0911 — one line per kind of trouble
         """One of `TROUBLE` as a problem for the client that asked for `model`. `secret` is the key that was sent."""
@@ -128,9 +141,9 @@ class HttpServer:
                 return faults.problem_of_status(
                     error.status, error.text, model=model, headers=error.headers, secret=secret
                 )
-            case aiohttp.ClientSSLError():
+            case TlsError():
                 return faults.INSECURE
-            case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
+            case NoConnectionError() | ConnectTimeoutError():
                 return faults.UNREACHABLE
             case TimeoutError():
                 return faults.problem_of_status(408, "", model=model, headers={}, secret=secret)
@@ -138,7 +151,7 @@ class HttpServer:
                 return faults.invalid_answer("a line of the stream is too long")
             case CompressedError():
                 return faults.invalid_answer("the answer is compressed")
-            case aiohttp.ClientResponseError():
+            case NotHttpError():
                 return faults.NOT_HTTP
             case _:
                 return faults.BROKE_OFF
@@ -165,8 +178,8 @@ class HttpServer:
                 outage = "unavailable" if error.status in faults.OUTAGES else None
             case faults.ReportedError() if faults.reported_status(error.body) == OVERLOADED:
                 wait, outage = 0, "unavailable"
-            case aiohttp.ClientConnectorError() | aiohttp.ConnectionTimeoutError():
-                wait = None if isinstance(error, aiohttp.ClientSSLError) else 0
+            case NoConnectionError() | ConnectTimeoutError():
+                wait = None if isinstance(error, TlsError) else 0
                 outage = "unreached"
             case TimeoutError():
                 outage = "unavailable"
@@ -184,7 +197,7 @@ class HttpServer:
                 text = error.text.replace(secret, "…") if secret else error.text
                 tap.head(error.status, error.headers)
                 tap.piece(text.encode("utf-8", "surrogatepass"))
-            case CompressedError() | TooLongError() | aiohttp.ClientError() | OSError():
+            case Exception() if isinstance(error, TROUBLE):
                 tap.failed(failure_of(error))
             case _:
                 tap.closed()
@@ -193,42 +206,23 @@ class HttpServer:
         """The header with this key."""
         return {self._key_header: key if self._key_header == "x-api-key" else f"Bearer {key}"}
 
-    async def _send(
-        self, body: bytes | None, key: str | None, more_headers: Mapping[str, str]
-    ) -> aiohttp.ClientResponse:
-        if self._session is None:
-            self._session = self._open()
+    async def _send(self, body: bytes | None, key: str | None, more_headers: Mapping[str, str]) -> HttpAnswer:
+        if self._pool is None:
+            proxy = None if self._proxy is None else urlsplit(self._proxy)
+            dialler = Dialler(Peer.of(urlsplit(self.url)), self._connect, proxy)
+            self._pool = HttpPool(dialler, self._keep, self._silence)
         headers = {**TRACE.get({}), **more_headers}
         if key is not None:
             headers |= self._with_key(key)
-        if body is not None:
-            headers["content-length"] = str(len(body))
-        return await self._session.request(
-            "GET" if body is None else "POST",
-            self.url,
-            data=None if body is None else in_pieces(body),
-            headers=headers or None,
-            allow_redirects=False,
-            proxy=self._proxy,
-        )
-
-    def _open(self) -> aiohttp.ClientSession:
-        return aiohttp.ClientSession(
-            connector=Connector(self._keep, limit=0),
-            timeout=self._timeout,
-            headers=self._headers,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            trust_env=False,
-        )
+        return await self._pool.ask(self._heads.of(body, headers), body or b"")
 
 
-async def _error_text(response: aiohttp.ClientResponse) -> str:
+async def _error_text(answer: HttpAnswer) -> str:
     """The body of an error, up to a limit."""
     pieces: list[bytes] = []
-    with suppress(aiohttp.ClientError, OSError):
+    with suppress(*TROUBLE):
         async with asyncio.timeout(CONNECT):
-            async for piece in ResponseBody(response, set()):
+            async for piece in ResponseBody(answer, set()):
                 pieces.append(piece)
                 if sum(map(len, pieces)) > MOST_ERROR_BYTES:
                     break

@@ -104,7 +104,7 @@ async def _in_turns(pieces: AsyncIterable[bytes]) -> Pieces:
 
 async def _with_body_in_pieces(ask: Callable[[Any, Any], Awaitable[Any]], transport: Any, request: Any) -> Any:
     """Calls `ask` with a request whose large body is split into pieces; litellm passes the body on as it is."""
-    from .connections import in_pieces  # noqa: PLC0415 — as below
+    from .litellm_connector import in_pieces  # noqa: PLC0415 — as below
 
     body = getattr(request, "_content", None)  # httpx has none where it was not read
     if not isinstance(body, bytes):
@@ -117,10 +117,10 @@ async def _with_body_in_pieces(ask: Callable[[Any, Any], Awaitable[Any]], transp
 
 
 async def _sent(send: Callable[[], Awaitable[Any]]) -> Any:
-    """What `send` returns. It is called again as `connections.sent` describes."""
+    """What `send` returns. It is called again as `litellm_connector.sent` describes."""
     import httpx  # noqa: PLC0415 — as above
 
-    from .connections import sent  # noqa: PLC0415 — as above
+    from .litellm_connector import sent  # noqa: PLC0415 — as above
 
     if (begun := _begun.get()) is not None:
         begun.append(True)

@@ -3,23 +3,26 @@
 import asyncio
 import errno
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from http import HTTPStatus
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from ..json_text import json_value
-from ..lean_aiohttp import aiohttp
 from ..off_loop import off_loop
 from ..protocol.problems import Problem
 from ..recordings.recorded_answers import NotRecordedError, RecordedAnswers
 from ..recordings.recording import Arrival, Failure
-from .http_failures import CompressedError, HttpRefusedError
+from .http_failures import (
+    CompressedError,
+    ConnectTimeoutError,
+    HttpRefusedError,
+    LostError,
+    NoConnectionError,
+    NotHttpError,
+    TlsError,
+)
 from .http_server import COUNTING, HttpServer
 from .port import UpstreamRefused
 from .response_body import ResponseBody
-
-_KEY: Final = cast("Any", None)
-"""Errors of aiohttp name a connection, which there is not."""
 
 
 class ReplayedServer(HttpServer):
@@ -66,7 +69,7 @@ def pauses(arrivals: Sequence[Arrival]) -> list[float]:
 async def never(*, was_silent: bool) -> None:
     """The recording has no more. What was silent is silent until the time limit; any other connection is lost."""
     if not was_silent:
-        raise aiohttp.ServerDisconnectedError
+        raise LostError
     await asyncio.Event().wait()
 
 
@@ -76,14 +79,19 @@ def error_of(failure: Failure) -> Exception:
 
 
 _ERRORS: Final[dict[Failure, Callable[[], Exception]]] = {
-    "unreachable": lambda: aiohttp.ClientConnectorError(_KEY, OSError(errno.ECONNREFUSED, "refused")),
-    "unreachable_tls": lambda: aiohttp.ClientConnectorSSLError(_KEY, OSError(errno.EPROTO, "TLS failed")),
-    "no_connection_in_time": aiohttp.ConnectionTimeoutError,
+    "unreachable": lambda: _caused(NoConnectionError("", 0), OSError(errno.ECONNREFUSED, "refused")),
+    "unreachable_tls": lambda: _caused(TlsError("", 0), OSError(errno.EPROTO, "TLS failed")),
+    "no_connection_in_time": ConnectTimeoutError,
     "silent": TimeoutError,
     "compressed": CompressedError,
-    "not_http": partial(aiohttp.ClientResponseError, _KEY, ()),
-    "broke_off": aiohttp.ServerDisconnectedError,
+    "not_http": NotHttpError,
+    "broke_off": LostError,
 }
+
+
+def _caused(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
 
 
 class _ReplayedBody(ResponseBody):
@@ -92,13 +100,10 @@ class _ReplayedBody(ResponseBody):
     def __init__(self, arrivals: Sequence[Arrival], waits: Sequence[float], *, was_silent: bool) -> None:
         self._rest = iter(list(zip(arrivals, waits, strict=True)))
         self._was_silent = was_silent
+        self.answer = None
         self.read = self._next
         self.taps = ()
         self.has_ended = False
-
-    @property
-    def connection(self) -> None:
-        """There is none."""
 
     async def _next(self, _most: int) -> bytes:
         for arrival, wait in self._rest:
@@ -110,6 +115,3 @@ class _ReplayedBody(ResponseBody):
             if arrival.text:
                 return arrival.text.encode("utf-8", "surrogateescape")
         return b""
-
-    def _end(self, *, complete: bool) -> None:
-        """Nothing is open."""

@@ -1,20 +1,18 @@
 """The body of a model server's answer, read as it arrives.
 
-aiohttp parses what the socket has received into a buffer, and wakes the task that waits for it. That costs as much as
-to translate a chunk. So a short piece can be read at once instead, and offered to what is given as `take`. The task is
-woken if it is not taken, and for all else: long pieces, the end of the answer, and errors.
+To wake the task that waits for a chunk costs as much as to translate it. So a short piece can be read at once instead,
+where it was received, and offered to what is given as `take`. The task is woken if it is not taken, and for all else:
+long pieces, the end of the answer, and errors.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Final
 
-from ..lean_aiohttp import aiohttp
-from .answer_connection import AnswerConnection
-from .connections import LARGE
-from .http_failures import failure_of
+from .http_answer import HttpAnswer
+from .http_connection import LARGE
+from .http_failures import TROUBLE, failure_of
 from .payload_sink import Take
 from .taps import AnswerTap
 
@@ -30,15 +28,14 @@ class _AnswerPieces:
     What was taken does not come, or as an empty piece if the task must go on.
     """
 
-    __slots__ = ("_body", "_connection", "_content", "_read", "_take", "_taps", "_waiter")
+    __slots__ = ("_answer", "_body", "_read", "_take", "_taps", "_waiter")
 
     def __init__(self, body: "ResponseBody", take: Take | None = None) -> None:
         self._body = body
         self._read = body.read
         self._taps = body.taps
         self._take = take
-        self._connection = None if take is None else body.connection
-        self._content = None if self._connection is None else body.content
+        self._answer = None if take is None else body.answer
         self._waiter: asyncio.Future[bytes | None] | None = None
 
     def __aiter__(self) -> "_AnswerPieces":
@@ -46,14 +43,11 @@ class _AnswerPieces:
 
     async def __anext__(self) -> bytes:
         try:
-            if self._connection is None or self._content is None:
+            if self._answer is None:
                 piece = self._told(await self._read(LARGE)) or None
             else:
-                piece = await self._next(self._connection, self._content)
-        except RuntimeError as error:  # aiohttp raises this if no read is waiting when the connection ends
-            self._body.failed(lost := aiohttp.ClientPayloadError())
-            raise lost from error
-        except (aiohttp.ClientError, OSError) as error:
+                piece = await self._next(self._answer)
+        except TROUBLE as error:
             self._body.failed(error)
             raise
         if piece is None:
@@ -63,35 +57,33 @@ class _AnswerPieces:
             await asyncio.sleep(0)  # more data is waiting: let other tasks run first
         return piece
 
-    async def _next(self, connection: AnswerConnection, content: aiohttp.StreamReader) -> bytes | None:
+    async def _next(self, answer: HttpAnswer) -> bytes | None:
         """The next piece that is not taken; None at the end."""
         while True:
-            if piece := self._told(content.read_nowait(LARGE)):
+            if piece := self._told(answer.read_nowait(LARGE)):
                 return piece
-            if content.is_eof():
+            if answer.is_complete:
                 return None
-            if not connection.connected:
-                raise aiohttp.ClientPayloadError
             self._waiter = asyncio.get_running_loop().create_future()
-            connection.listener = partial(self._changed, content)
+            answer.listener = self._changed
             try:
                 offered = await self._waiter
             finally:
-                connection.listener = self._waiter = None  # the waiter may hold an error that holds this
+                answer.listener = self._waiter = None  # the waiter may hold an error that holds this
             if offered is not None:
                 return offered
 
-    def _changed(self, content: aiohttp.StreamReader, received: int) -> None:
+    def _changed(self, received: int) -> None:
         """So many bytes were received, or the answer has ended or failed."""
-        waiter = self._waiter
-        if waiter is None or waiter.done():
+        waiter, answer = self._waiter, self._answer
+        if waiter is None or waiter.done() or answer is None:
             return
         if not received or received > SHORT or self._take is None:
             waiter.set_result(None)
             return
         try:
-            if not (piece := content.read_nowait(LARGE)):
-                if content.is_eof():
+            if not (piece := answer.read_nowait(LARGE)):
+                if answer.is_complete:
                     waiter.set_result(None)
                 return
             for tap in self._taps:
@@ -102,7 +94,7 @@ class _AnswerPieces:
             return
         if goes_on is None:
             waiter.set_result(piece)
-        elif goes_on or content.is_eof():
+        elif goes_on or answer.is_complete:
             waiter.set_result(b"")
 
     def _told(self, piece: bytes) -> bytes:
@@ -116,10 +108,11 @@ class _AnswerPieces:
 class ResponseBody:
     """The body of a successful answer, piece by piece. Its owner calls `release`."""
 
-    def __init__(self, response: aiohttp.ClientResponse, draining: set[asyncio.Task[None]]) -> None:
-        self._response = response
+    def __init__(self, answer: HttpAnswer, draining: set[asyncio.Task[None]]) -> None:
+        self.answer: HttpAnswer | None = answer
+        """What it is read from, if that can offer pieces."""
         self._draining = draining
-        self.read: Callable[[int], Awaitable[bytes]] = response.content.read
+        self.read: Callable[[int], Awaitable[bytes]] = answer.read
         """Returns at most so many bytes; none at the end."""
         self.taps: Sequence[AnswerTap] = ()
         """Those that follow it."""
@@ -132,18 +125,6 @@ class ResponseBody:
     def pieces(self, take: Take | None) -> AsyncIterator[bytes]:
         """The same. A short piece is first offered to `take`, where it is received."""
         return _AnswerPieces(self, take)
-
-    @property
-    def content(self) -> aiohttp.StreamReader:
-        """Aiohttp's buffer of it."""
-        return self._response.content
-
-    @property
-    def connection(self) -> AnswerConnection | None:
-        """The connection on which it comes, if that can offer pieces."""
-        connection = self._response.connection
-        protocol = None if connection is None else connection.protocol
-        return protocol if isinstance(protocol, AnswerConnection) else None
 
     def failed(self, error: Exception) -> None:
         """The connection has failed."""
@@ -160,19 +141,22 @@ class ResponseBody:
         self._end(complete=complete)
 
     def _end(self, *, complete: bool) -> None:
-        if not complete or self._response.content.at_eof():
-            self._response.close()
+        if self.answer is None:
+            return
+        if not complete or self.answer.at_end:
+            self.answer.close()
             return
         task = asyncio.get_running_loop().create_task(self._drain())
         self._draining.add(task)
         task.add_done_callback(self._drained)  # not at the end of the task, which may be cancelled before it began
 
     async def _drain(self) -> None:
-        with suppress(aiohttp.ClientError, OSError):
+        with suppress(*TROUBLE):
             async with asyncio.timeout(DRAIN_TIMEOUT):
                 async for _ in self:
                     pass
 
     def _drained(self, task: asyncio.Task[None]) -> None:
         self._draining.discard(task)
-        self._response.close()
+        if self.answer is not None:
+            self.answer.close()

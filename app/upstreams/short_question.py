@@ -4,9 +4,16 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from ..lean_aiohttp import aiohttp
 from ..options import KeyHeader
-from .http_failures import TROUBLE, HttpRefusedError
+from .http_failures import (
+    TROUBLE,
+    CertificateError,
+    HttpRefusedError,
+    NoAddressError,
+    NoConnectionError,
+    NotHttpError,
+    TlsError,
+)
 from .http_server import NOT_THERE, HttpServer
 
 LONGEST_REPLY: Final = 2 * 1024 * 1024
@@ -92,21 +99,21 @@ def _target(location: str) -> str:
 
 def _trouble(error: Exception) -> str:  # noqa: PLR0911 — one line per kind of trouble
     match error:
-        case aiohttp.ClientConnectorDNSError():
+        case NoAddressError():
             return f"The name {error.host} does not resolve."
-        case aiohttp.ClientConnectorCertificateError():
+        case CertificateError():
             return "Its certificate is not trusted."
-        case aiohttp.ClientSSLError():
+        case TlsError():
             return "No TLS connection can be made: perhaps it speaks plain http."
-        case aiohttp.ClientConnectorError():
-            refused = isinstance(error.os_error, ConnectionRefusedError)
+        case NoConnectionError():
+            refused = isinstance(error.__cause__, ConnectionRefusedError)
             where = f"{error.host} port {error.port}"
             return f"Nothing listens on {where}." if refused else f"No connection to {where} can be made."
         case TimeoutError():
             return "It does not answer."
-        case aiohttp.ClientResponseError():
+        case NotHttpError():
             return "It does not speak HTTP."
-        case aiohttp.InvalidURL() | UnicodeError():
+        case ValueError():
             return "That is not an address."
         case _:
             return "The connection to it broke off."

@@ -1,20 +1,15 @@
 """A store that is asked over TLS (`rediss://`): its certificate is trusted, or the log says that it is not."""
 
-import shlex
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.deploy.balancers import free_port
+from tests.support.certificates import make_certificate
 from tests.support.limit_stores import ask, copies, verdict
 from tests.support.redis_server import redis_server
 
-CERTIFICATE = (
-    "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost "
-    "-addext subjectAltName=DNS:localhost"
-)
 OPTIONS = "--tls-cert-file cert.pem --tls-key-file key.pem --tls-auth-clients no --tls-port"
 
 
@@ -26,7 +21,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def port(folder: Path) -> Iterator[int]:
     """Where a store is asked over TLS, under the name `localhost`."""
-    subprocess.run(shlex.split(CERTIFICATE), cwd=folder, check=True, capture_output=True)
+    make_certificate(folder)
     port = free_port()
     with redis_server(folder, *OPTIONS.split(), str(port)):
         yield port

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.upstreams import connections, response_body
+from app.upstreams import http_pool, response_body
 from app.upstreams.proxies import proxy_for
 from tests.support.http_chat import direct, read_answer
 from tests.support.script import counts, delta, says, stops, text_turn
@@ -169,7 +169,7 @@ async def test_the_turn_does_not_wait_for_the_end_behind_the_last_word_and_the_c
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Many servers send the end of the body some time after `[DONE]`."""
-    monkeypatch.setattr(connections, "SETTLE_UNKNOWN", connections.SETTLE)
+    monkeypatch.setattr(http_pool, "SETTLE_UNKNOWN", http_pool.SETTLE)
     late: list[Step] = [says("Hi"), stops(), b"data: [DONE]\n\n", Pause(0.2), End()]
     with ChatUpstream(late) as upstream:
         async with direct(upstream.url) as chat:

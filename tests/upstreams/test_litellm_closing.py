@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.upstreams import connections, litellm_chat
+from app.upstreams import http_pool, litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import says, text_turn
 from tests.support.servers import Hang, Latch, Step
@@ -61,12 +61,12 @@ async def test_payloads_come_as_they_are_spoken() -> None:
 
 
 async def test_connections_are_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "SETTLE_UNKNOWN", connections.SETTLE)
+    monkeypatch.setattr(http_pool, "SETTLE_UNKNOWN", http_pool.SETTLE)
     with server(None, text_turn("Hi")) as upstream:
         for key in ("a", "b", "c"):
             _, problem = await answers(LitellmChat(api_key=key, base_url=upstream.url), asks())
             assert problem is None
-            await asyncio.sleep(3 * connections.SETTLE)
+            await asyncio.sleep(3 * http_pool.SETTLE)
         assert (len(upstream.asks), upstream.connections) == (3, 1)
 
 
@@ -84,7 +84,7 @@ def test_litellm_is_imported_late_once_and_without_holding_up_the_loop() -> None
     """In a process of its own: here it is imported already."""
     program = """
 import asyncio, sys, time, os
-from app.upstreams import connections, litellm_chat
+from app.upstreams import http_pool, litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import text_turn
 from tests.support.servers import ChatUpstream

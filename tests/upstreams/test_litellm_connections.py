@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from app.protocol.problems import Problem
-from app.upstreams import answer_connection, connections
+from app.upstreams import http_connection, http_pool, litellm_connection, litellm_connector
 from app.upstreams.port import Keep
 from tests.support.script import text_turn
 from tests.support.servers import (
@@ -31,12 +31,12 @@ BROKE = "The connection to the upstream broke off."
 @pytest.fixture
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Connections may be used again soon."""
-    monkeypatch.setattr(connections, "SETTLE_UNKNOWN", connections.SETTLE)
+    monkeypatch.setattr(http_pool, "SETTLE_UNKNOWN", http_pool.SETTLE)
 
 
 async def settled(condition: Callable[[], bool] = lambda: True) -> None:
     """Wait until a connection that was just used may be used again."""
-    await asyncio.sleep(3 * connections.SETTLE)
+    await asyncio.sleep(3 * http_pool.SETTLE)
     async with asyncio.timeout(20):  # litellm may have to be imported first
         while not condition():  # noqa: ASYNC110 — the server lives in a thread of its own
             await asyncio.sleep(0.005)
@@ -123,7 +123,8 @@ async def test_an_idle_connection_that_the_server_has_closed_is_noticed_before_i
     lane: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where the system does not say what was acknowledged, so that nothing can be sent a second time."""
-    monkeypatch.setattr(answer_connection, "_acknowledged", lambda _transport: None)
+    for module in (http_connection, litellm_connection):
+        monkeypatch.setattr(module, "acknowledged", lambda _transport: None)
     with Closable(text_turn("Hi")) as upstream:
         async with client(lane, upstream.url) as (chat, ask):
             assert (await answers(chat, dict(ask)))[1] is None
@@ -147,7 +148,8 @@ async def test_a_request_that_nobody_can_have_read_is_sent_until_the_connection_
             gate.open()
             assert [(await task)[1] for task in running] == [None] * 3
             await settled()
-            monkeypatch.setattr(connections, "_is_quiet", lambda _protocol: True)
+            monkeypatch.setattr(http_connection, "is_quiet", lambda _transport: True)
+            monkeypatch.setattr(litellm_connector, "is_quiet", lambda _transport: True)
             upstream.end_connections()
             assert (await answers(chat, dict(ask)))[1] is None
     assert (len(upstream.asks), upstream.connections) == (4, 4)

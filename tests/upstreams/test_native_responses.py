@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from app.protocol.problems import Problem
-from app.upstreams import connections, response_body, response_events
+from app.upstreams import http_pool, response_body, response_events
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import UpstreamRefused
 from tests.support.servers import Cut, End, Hang, Latch, LongLine, Pause, Reset, ResponsesUpstream, Script, Status, Step
@@ -62,7 +62,7 @@ async def test_events_are_found_wherever_their_bytes_are_cut() -> None:
 async def test_the_server_sees_the_ask_and_the_key_and_the_connection_is_used_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connections, "SETTLE_UNKNOWN", 0.01)
+    monkeypatch.setattr(http_pool, "SETTLE_UNKNOWN", 0.01)
     with ResponsesUpstream(HELLO) as upstream:
         native = NativeResponses(f"{upstream.url}/", api_key=KEY)
         for _ in range(3):

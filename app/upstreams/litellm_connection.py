@@ -1,9 +1,7 @@
-"""One connection to a model's server: aiohttp's protocol, with what it does not have.
+"""One connection of litellm's: aiohttp's protocol, with what it does not have.
 
-It tells a listener that an answer has changed, so that short pieces of it can be read without waking a task
-(`response_body.py`). At its end it notes whether the server can have read the last request (`connections.py`). Its
-limit on the server's silence costs one timer, not a new one whenever bytes come, and the parser does not run again
-whenever bytes are read.
+At its end it notes whether the server can have read the last request (`http_pool.py`). Its limit on the server's
+silence costs one timer, not a new one whenever bytes come, and the parser does not run again whenever bytes are read.
 
 aiohttp skips interim replies (1xx) one after the other without letting other tasks run. A server that sends many of
 them is disconnected.
@@ -11,20 +9,11 @@ them is disconnected.
 
 import asyncio
 import http
-import socket
-import struct
-import sys
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from ..lean_aiohttp import HttpProcessingError, ResponseHandler
-
-MOST_INTERIM: Final = 100
-"""Interim replies (1xx) before an answer."""
-
-_TCP_INFO: Final = getattr(socket, "TCP_INFO", None) if sys.platform == "linux" else None
-_ACKNOWLEDGED: Final = 120
-"""Offset of the count of acknowledged bytes in Linux's `struct tcp_info`."""
+from .http_connection import MOST_INTERIM
+from .sockets import acknowledged
 
 
 class AnswerConnection(ResponseHandler):
@@ -35,18 +24,10 @@ class AnswerConnection(ResponseHandler):
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(loop)
-        self.listener: Callable[[int], None] | None = None
-        """Called when the answer may have changed: with the number of bytes that came, 0 if none did."""
         self._before: int | None = None
         self._interim = 0
         self._silent_at = 0.0
         """When the server will have been silent for too long."""
-
-    def data_received(self, data: bytes) -> None:
-        """Bytes have come."""
-        super().data_received(data)
-        if data and self.listener is not None:  # without data, the parser only goes on after a pause
-            self.listener(len(data))
 
     def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: FBT001, FBT002 — aiohttp's method
         """Goes on after a pause. aiohttp calls this after every read, and would run its parser each time."""
@@ -67,7 +48,7 @@ class AnswerConnection(ResponseHandler):
 
     def reuse(self) -> None:
         """Another request is about to be written."""
-        self._before = _acknowledged(self.transport)
+        self._before = acknowledged(self.transport)
 
     def eof_received(self) -> None:
         """The server ended the connection."""
@@ -79,11 +60,9 @@ class AnswerConnection(ResponseHandler):
         if isinstance(exc, BrokenPipeError):  # written after the server's end
             self._note()
         super().connection_lost(exc)
-        if self.listener is not None:
-            self.listener(0)
 
     def _note(self) -> None:
-        self.unread = self.unread or (self._before is not None and _acknowledged(self.transport) == self._before)
+        self.unread = self.unread or (self._before is not None and acknowledged(self.transport) == self._before)
 
     def _reschedule_timeout(self) -> None:
         """Moves the limit on the server's silence; the timer may run out earlier, and is set again then."""
@@ -100,17 +79,3 @@ class AnswerConnection(ResponseHandler):
             self._read_timeout_handle = self._loop.call_at(self._silent_at, self._on_read_timeout)
             return
         super()._on_read_timeout()
-        if self.listener is not None:
-            self.listener(0)
-
-
-def _acknowledged(transport: Any) -> int | None:
-    """How many of the written bytes the other side has acknowledged, if the system reports it."""
-    held = None if transport is None else transport.get_extra_info("socket")
-    if held is None or _TCP_INFO is None:
-        return None
-    try:
-        info = held.getsockopt(socket.IPPROTO_TCP, _TCP_INFO, _ACKNOWLEDGED + 8)
-        return int(struct.unpack_from("Q", info, _ACKNOWLEDGED)[0])
-    except (OSError, ValueError, struct.error):
-        return None

@@ -1,26 +1,7 @@
-"""The connections to models' servers: how long one is kept, and when a request may be sent twice. For all lanes.
-
-Theory of operation
--------------------
-Some servers (llama.cpp) close the connection after every streamed answer without announcing it, and every server
-closes an idle connection at some time. A request written to such a connection is lost. Three measures prevent that:
-
-1. A connection goes back to the pool only after it has stayed open for a while after its answer: `SETTLE_UNKNOWN`
-   seconds, or `SETTLE` if the server has left many open. If a server closes one earlier, or a request is lost on a
-   reused one, each request to it gets a new connection for the next `USED_ONCE` seconds.
-2. Before an idle connection is used, its socket is checked: if there is anything to read, the connection is closed.
-3. A request can still be lost if the server closes the connection at the moment of writing. TCP then shows whether
-   the server can have read the request, because everything that a server reads was acknowledged by its system before.
-   If no byte of the request was acknowledged when the server ended the connection, it is sent again. Otherwise it is
-   not, because the server may have worked on it. A reset proves nothing: it does not carry the last acknowledgement.
-
-Only Linux reports what was acknowledged; on other systems nothing is sent again.
-"""
+"""litellm's connections: aiohttp's pool with the rules of `http_pool.py`, and requests that may be sent twice."""
 
 import asyncio
-import select
 import socket
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import ContextVar
 from functools import partial
@@ -28,24 +9,12 @@ from typing import Any, Final, TypeVar
 
 from ..lean_aiohttp import AbstractResolver, ResolveResult, ResponseHandler, aiohttp
 from ..own_thread import in_own_thread
-from .answer_connection import AnswerConnection
+from .http_connection import LARGE
+from .http_pool import ServerHabits
+from .litellm_connection import AnswerConnection
 from .port import Keep
+from .sockets import is_quiet
 from .taps import connects
-
-_HAS_POLL: Final = hasattr(select, "poll")
-"""Whether the system has `poll`. Windows has not."""
-
-SETTLE_UNKNOWN: Final = 0.25
-"""Seconds for which a connection must stay open after an answer before it is used again."""
-SETTLE: Final = 0.02
-"""The same for a server that is known to leave connections open."""
-KNOWN: Final = 8
-"""Connections in a row that a server must have left open for that."""
-USED_ONCE: Final = 60
-"""Seconds for which a server that closed a connection earlier than that gets a new one for each request."""
-
-LARGE: Final = 64 * 1024
-"""Bytes above which a body is written in pieces, with a turn of the event loop in between."""
 
 ResultT = TypeVar("ResultT")
 
@@ -68,30 +37,12 @@ def in_pieces(body: bytes) -> bytes | _BodyPieces:
     return _BodyPieces(body) if len(body) > LARGE else body
 
 
-class _Server:
-    """What is known about how a server treats connections."""
-
-    def __init__(self) -> None:
-        self.left_open = 0
-        self.used_once_until = 0.0
-
-    def has_closed(self) -> None:
-        """It closed a connection without announcing it."""
-        self.left_open = 0
-        self.used_once_until = time.monotonic() + USED_ONCE
-
-    @property
-    def settle(self) -> float:
-        """Seconds for which a connection must stay open before it is used again."""
-        return SETTLE if self.left_open >= KNOWN else SETTLE_UNKNOWN
-
-
 class _Use:
     """The connection of a request, if it was used before."""
 
     def __init__(self) -> None:
         self.reused: AnswerConnection | None = None
-        self.server: _Server | None = None
+        self.server: ServerHabits | None = None
 
     def begin(self) -> None:
         """A request is about to be sent."""
@@ -163,7 +114,7 @@ class Connector(aiohttp.TCPConnector):
         super().__init__(**{"resolver": _OwnThreads(), **settings, "keepalive_timeout": keep.seconds})
         self._keep = keep
         self._factory: Any = partial(AnswerConnection, loop=self._loop)
-        self._servers: dict[Any, _Server] = {}
+        self._servers: dict[Any, ServerHabits] = {}
         """By host, port and the like: no more than are configured."""
 
     def follow(self, keep: Keep) -> None:
@@ -189,7 +140,7 @@ class Connector(aiohttp.TCPConnector):
 
     def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:
         server = self._server(key)
-        if server.used_once_until > time.monotonic():
+        if server.keeps_none:
             should_close = True
         if self._closed or should_close or protocol.should_close:
             super()._release(key, protocol, should_close=should_close)
@@ -211,21 +162,10 @@ class Connector(aiohttp.TCPConnector):
         while idle and len(idle) > self._keep.connections:
             idle.popleft()[0].close()
 
-    def _server(self, key: Any) -> _Server:
-        return self._servers.setdefault(key, _Server())
+    def _server(self, key: Any) -> ServerHabits:
+        return self._servers.setdefault(key, ServerHabits(self._loop.time))
 
 
 def _is_quiet(protocol: ResponseHandler) -> bool:
     """Whether this idle connection is open and has nothing to read."""
-    transport = protocol.transport
-    if transport is None or not protocol.is_connected():
-        return False
-    try:
-        descriptor = transport.get_extra_info("socket").fileno()
-        if _HAS_POLL:
-            poll = select.poll()
-            poll.register(descriptor, select.POLLIN)
-            return not poll.poll(0)
-        return not select.select([descriptor], [], [], 0)[0]  # pragma: no cover — Windows
-    except (OSError, ValueError, AttributeError):
-        return False
+    return protocol.is_connected() and is_quiet(protocol.transport)
