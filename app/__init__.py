@@ -48,6 +48,7 @@ The map
     emitter/            deltas in, events out
     searching/          searches the web and opens pages, for clients and models
     fetching/           which URLs may be fetched, and fetching images and files
+    http_client/        requests to model servers and other servers, and their answers as they arrive
     protocol/           nouns of the Responses API
 
 The walk

@@ -129,7 +129,6 @@ def build_app(settings: Settings, before: SharedState | None = None, worker: "Wo
     closables: list[Closable | None] = [
         *upstreams.values(),
         *lists.values(),
-        fetcher,
         search_client,
         grammar_checker,
         body_log,

@@ -8,12 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, assert_never
 
+from .http_client.keep import KEEP, Keep
 from .observers.recorded_settings import recorded_upstream
 from .recordings.reading import NoRecordingError
 from .recordings.recorded_answers import AnswersByAsk, RecordedAnswers, recordings_of
 from .settings import Settings, Upstream
 from .upstreams.messages_address import messages_address
-from .upstreams.port import KEEP, AnyUpstream, Keep
+from .upstreams.port import AnyUpstream
 
 if TYPE_CHECKING:
     from .upstreams.http_server import HttpServer

@@ -19,7 +19,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 from websockets.frames import Frame, Opcode
 
-from app.upstreams.http_connection import LARGE
+from app.http_client.http_connection import LARGE
 from app.upstreams.litellm_connector import in_pieces
 from tests.support.internals import Attribute, Method, changes
 

@@ -8,9 +8,9 @@ from typing import Any, Final
 import httpx
 import pytest
 
+from app.http_client.http_connecting import HttpConnector
 from app.loop_delay import TICK, LoopDelay
 from app.settings import Model, Settings, Upstream
-from app.upstreams.http_dialling import Dialler
 from tests.support.script import text_turn
 from tests.support.scripted_upstream import scripted_upstream
 from tests.support.servers import Hang
@@ -100,15 +100,15 @@ def test_a_time_out_of_this_process_is_no_outage_of_the_upstream(
     via: str, clock: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is busy itself until the time of its first turn is over."""
-    connect, busy = Dialler._connected, [3 * GIVEN]
+    connect, busy = HttpConnector._connected, [3 * GIVEN]
 
-    async def late(self: Dialler, *args: Any, **kwargs: Any) -> Any:
+    async def late(self: HttpConnector, *args: Any, **kwargs: Any) -> Any:
         if busy:
             time.sleep(busy.pop())  # noqa: ASYNC251 — that is the fault
             await asyncio.sleep(0.01)
         return await connect(self, *args, **kwargs)
 
-    monkeypatch.setattr(Dialler, "_connected", late)
+    monkeypatch.setattr(HttpConnector, "_connected", late)
     with scripted_upstream(via, text_turn("Hi")) as upstream:
         upstream_settings: Any = {
             "via": via,

@@ -7,11 +7,11 @@ from http import HTTPStatus
 from typing import Final
 from urllib.parse import urlsplit
 
+from ..http_client.proxies import proxy_for
 from ..protocol.problems import Problem
 from ..providers.lookup import provider_of
 from ..settings import did_you_mean
 from ..upstreams.local_servers import TITLES
-from ..upstreams.proxies import proxy_for
 from ..upstreams.short_question import KEY_REFUSED, Reply, reply_of
 from ..upstreams.survey import Survey
 from .agents.agent import Agent

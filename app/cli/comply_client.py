@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
+from ..http_client.proxies import proxy_for
 from ..judges import (
     Finding,
     Frames,
@@ -20,7 +21,6 @@ from ..judges import client_rules as rules
 from ..judges.findings import Findings, quoted
 from ..judges.response_judge import judge_error_object
 from ..lean_aiohttp import aiohttp
-from ..upstreams.proxies import proxy_for
 
 Json = dict[str, Any]
 

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from ..http_client.proxies import proxy_for
 from ..providers.lookup import PROVIDERS
 from ..settings import is_loopback
 from ..upstreams.http_server import CONNECT
 from ..upstreams.local_servers import find_local_servers, servers_on
-from ..upstreams.proxies import proxy_for
 from .rows import Step
 
 _DAY: Final = 86_400

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from ..fair_slots import FairSlots
-from ..lean_aiohttp import AbstractResolver, ResolveResult
+from ..http_client.http_connecting import Address
 from ..off_loop import OWNER
 from ..own_thread import in_own_thread
 
@@ -44,8 +44,8 @@ def _system(name: str, port: int) -> Sequence[str]:
     return list(dict.fromkeys(socket.getnameinfo(entry[4], socket.NI_NUMERICHOST)[0] for entry in found))
 
 
-class CheckedAddresses(AbstractResolver):
-    """A resolver for aiohttp that returns checked addresses, so that no name is looked up a second time.
+class CheckedAddresses:
+    """Looks up addresses and checks them, so that no name is looked up a second time.
 
     If one address is private, the whole name is refused, because any of its addresses could be used.
     """
@@ -54,25 +54,14 @@ class CheckedAddresses(AbstractResolver):
         self._is_public = is_public
         self._look_up = look_up
 
-    async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
-    ) -> list[ResolveResult]:
+    async def __call__(self, host: str, port: int) -> list[Address]:
         """Every address of the name. Raises `PrivateAddressError` if one of them is private."""
         addresses = await self._look_up(host, port)
         if not addresses or not all(map(self._is_public, addresses)):
             raise PrivateAddressError
         return [
-            ResolveResult(
-                hostname=host,
-                host=address,
-                port=port,
-                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
-                proto=0,
-                flags=socket.AI_NUMERICHOST,
-            )
+            (socket.AF_INET6, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port, 0, 0))
+            if ":" in address
+            else (socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (address, port))
             for address in addresses
-            if family in (socket.AF_UNSPEC, socket.AF_INET6 if ":" in address else socket.AF_INET)
         ]
-
-    async def close(self) -> None:
-        """There is nothing to close."""

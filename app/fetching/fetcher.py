@@ -18,12 +18,14 @@ All errors have the same message, so that a caller cannot find out which names e
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack, closing
+from contextlib import AsyncExitStack
 from typing import Final, Literal, NamedTuple
 from urllib.parse import urljoin
 
 from ..fair_slots import FairSlots
-from ..lean_aiohttp import aiohttp
+from ..http_client.connection_errors import CONNECTION_ERRORS
+from ..http_client.http_answer import HttpAnswer
+from ..http_client.one_request import one_get
 from ..off_loop import off_loop
 from ..protocol.problems import Problem, ProblemError
 from .addresses import CheckedAddresses, LookUp, LookUps
@@ -41,6 +43,13 @@ _TEXTS: Final = frozenset(
 )
 """Declared types that are kept if the bytes are text; other text is `text/plain`."""
 
+_HEADERS: Final = {
+    "accept": "image/*, application/pdf, text/*",
+    "accept-encoding": "identity",
+    "user-agent": "am-proxy",
+}
+_PIECE: Final = 64 * 1024
+"""Bytes that are read at once."""
 BUSY: Final = Problem(
     code="rate_limit_exceeded",
     message="Too many addresses are being fetched for this caller. Send the data, or try again in 5s.",
@@ -72,7 +81,7 @@ class _CannotFetchError(Exception):
 
 
 class Fetcher:
-    """Fetches URLs. It must be closed on the event loop on which it was used."""
+    """Fetches URLs."""
 
     def __init__(
         self,
@@ -84,9 +93,7 @@ class Fetcher:
     ) -> None:
         self._timeout = timeout
         self._allow_private = allow_private
-        self._look_up = look_up or LookUps()
-        self._is_public = (lambda _: True) if allow_private else is_public
-        self._session: aiohttp.ClientSession | None = None
+        self._addresses = CheckedAddresses((lambda _: True) if allow_private else is_public, look_up or LookUps())
         self._slots = FairSlots(AT_ONCE)
 
     async def fetch(
@@ -114,50 +121,29 @@ class Fetcher:
         try:
             async with asyncio.timeout(self._timeout):
                 return await self._get(url, path, budget, times)
-        except (_CannotFetchError, aiohttp.ClientError, OSError, ValueError):  # a TimeoutError is an OSError
+        except (_CannotFetchError, *CONNECTION_ERRORS, ValueError):  # a TimeoutError is an OSError
             raise refuse_url(path, "it could not be fetched") from None
-
-    async def close(self) -> None:
-        """Close every connection."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
 
     async def _get(self, url: str, path: str, budget: Budget, times: int) -> tuple[bytes, str, str]:
         for _ in range(MOST_REDIRECTS + 1):
             check_url(url, path, allow_private=self._allow_private)
-            if self._session is None:
-                self._session = self._open()
-            with closing(await self._session.get(url, allow_redirects=False)) as response:
-                if response.status in _REDIRECTS:
-                    url = urljoin(url, response.headers.get("location", ""))
+            # a kept connection or a remembered name would be one that was checked for another caller
+            async with one_get(url, _HEADERS, self._timeout, self._addresses) as answer:
+                if answer.status in _REDIRECTS:
+                    url = urljoin(url, answer.headers.get("location", ""))
                     continue
-                if response.status != 200 or response.headers.get("content-encoding", "identity") != "identity":  # noqa: PLR2004 — what HTTP calls OK
+                if answer.status != 200 or answer.headers.get("content-encoding", "identity") != "identity":  # noqa: PLR2004 — what HTTP calls OK
                     raise _CannotFetchError
-                return await _read(response, path, budget, times), response.content_type, url
+                declared = answer.headers.get("content-type", "").partition(";")[0].strip().lower()
+                return await _read(answer, path, budget, times), declared, url
         raise _CannotFetchError
 
-    def _open(self) -> aiohttp.ClientSession:
-        resolver = CheckedAddresses(self._is_public, self._look_up)
-        return aiohttp.ClientSession(
-            # a kept connection or a cached name would be one that was checked for another caller
-            connector=aiohttp.TCPConnector(resolver=resolver, use_dns_cache=False, force_close=True, limit=0),
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers={
-                "accept": "image/*, application/pdf, text/*",
-                "accept-encoding": "identity",
-                "user-agent": "am-proxy",
-            },
-            auto_decompress=False,
-            trust_env=False,
-        )
 
-
-async def _read(response: aiohttp.ClientResponse, path: str, budget: Budget, times: int) -> bytes:
+async def _read(answer: HttpAnswer, path: str, budget: Budget, times: int) -> bytes:
     pieces: list[bytes] = []
-    if (response.content_length or 0) * times > budget.left:
+    if int(answer.headers.get("content-length") or 0) * times > budget.left:
         raise _too_large(path, times)
-    async for piece in response.content.iter_any():
+    while piece := await answer.read(_PIECE):
         budget.left -= len(piece) * times
         if budget.left < 0:
             raise _too_large(path, times)

@@ -4,14 +4,19 @@ import asyncio
 from contextlib import AsyncExitStack, closing
 from datetime import UTC, date, datetime
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import msgspec
 
 from ..fair_slots import FairSlots
+from ..http_client.connection_errors import CONNECTION_ERRORS
+from ..http_client.http_connecting import HttpConnector, Peer
+from ..http_client.http_heads import RequestHeads
+from ..http_client.http_pool import HttpPool
+from ..http_client.keep import KEEP
+from ..http_client.proxies import proxy_for
 from ..json_text import holds_more_values
-from ..lean_aiohttp import aiohttp
 from ..off_loop import off_loop
-from ..upstreams.proxies import proxy_for
 from .backends import Backend, Found, Query, SearchAsk, SearchPlace, read_results
 
 LARGEST: Final = 2 * 1024 * 1024
@@ -23,6 +28,8 @@ AT_ONCE: Final = 16
 WAITS: Final = 3
 """The longest wait for a slot, as a multiple of the time limit of a search."""
 _OK: Final = 200
+_PIECE: Final = 64 * 1024
+"""Bytes that are read at once."""
 
 
 class SearchFailedError(Exception):
@@ -46,7 +53,7 @@ class SearchClient:
         self._path = place.results_path if backend.results_path is None else backend.results_path
         self._timeout = timeout
         self._slots = FairSlots(AT_ONCE)
-        self._session: aiohttp.ClientSession | None = None
+        self._pool: HttpPool | None = None
 
     async def search(self, query: Query, owner: str) -> list[Found]:
         """The results of this query. Raises `SearchFailedError`. `owner` is the caller."""
@@ -58,7 +65,7 @@ class SearchClient:
                     answer = await self._answer(self._backend.ask(query, self._place, _today()))
         except TimeoutError:
             raise SearchTimeoutError("the search server took too long") from None
-        except (aiohttp.ClientError, OSError, ValueError):
+        except (*CONNECTION_ERRORS, ValueError):
             raise SearchFailedError("the search server could not be reached") from None
         found = await off_loop(len(answer), _results, answer, self._path, query)
         if found is None:
@@ -67,33 +74,27 @@ class SearchClient:
 
     async def close(self) -> None:
         """Close every connection."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.close()
 
     async def _answer(self, ask: SearchAsk) -> bytes:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                cookie_jar=aiohttp.DummyCookieJar(), auto_decompress=False, trust_env=False
-            )
+        proxy = proxy_for(ask.url)
+        if self._pool is None:
+            through = None if proxy is None else urlsplit(proxy)
+            connector = HttpConnector(Peer.of(urlsplit(ask.url)), self._timeout, through)
+            self._pool = HttpPool(connector, KEEP, self._timeout)
         headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "am-proxy", **ask.headers}
+        head = RequestHeads(ask.url, headers, proxy).of(ask.body, {})
         pieces: list[bytes] = []
         size = 0
         # a redirect is not followed: the key would be sent to the new address
-        sending = self._session.request(
-            "GET" if ask.body is None else "POST",
-            ask.url,
-            data=ask.body,
-            headers=headers,
-            allow_redirects=False,
-            proxy=proxy_for(ask.url),
-        )
-        with closing(await sending) as response:
-            if response.status != _OK:
-                raise SearchFailedError(f"the search server answered with the status {response.status}")
-            if response.headers.get("content-encoding", "identity").lower() != "identity":
+        with closing(await self._pool.ask(head, ask.body or b"")) as answer:
+            if answer.status != _OK:
+                raise SearchFailedError(f"the search server answered with the status {answer.status}")
+            if answer.headers.get("content-encoding", "identity").lower() != "identity":
                 raise SearchFailedError("the search server compressed its answer")
-            async for piece in response.content.iter_any():
+            while piece := await answer.read(_PIECE):
                 size += len(piece)
                 if size > LARGEST:
                     raise SearchFailedError("the answer of the search server is too long")

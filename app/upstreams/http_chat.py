@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ..http_client.keep import KEEP, Keep
 from ..options import ChatCompat
 from ..protocol.problems import Problem
 from .chat_compat import shaped, tokenized
@@ -17,7 +18,7 @@ from .faults import ReportedError, invalid_answer, is_error, problem_in_stream
 from .http_failures import TROUBLE, HttpRefusedError
 from .http_server import CONNECT, HttpServer
 from .payload_sink import taken_by_sink
-from .port import KEEP, Counted, Keep, UpstreamBroke
+from .port import Counted, UpstreamBroke
 from .refused_param import with_param
 from .response_body import ResponseBody
 from .taps import posts

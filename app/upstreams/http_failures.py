@@ -3,6 +3,13 @@
 from collections.abc import Mapping
 from typing import Final
 
+from ..http_client.connection_errors import (
+    CONNECTION_ERRORS,
+    ConnectTimeoutError,
+    NoConnectionError,
+    NotHttpError,
+    TlsError,
+)
 from ..recordings.recording import Failure
 from .sse_lines import TooLongError
 
@@ -21,47 +28,7 @@ class CompressedError(Exception):
     """The server compressed its answer although we asked it not to."""
 
 
-class NoConnectionError(Exception):
-    """No connection could be made. Its cause is the system's error."""
-
-    def __init__(self, host: str, port: int) -> None:
-        super().__init__(f"{host}:{port}")
-        self.host = host
-        self.port = port
-
-
-class NoAddressError(NoConnectionError):
-    """The name of the host has no address."""
-
-
-class ProxyConnectionError(NoConnectionError):
-    """No connection to the proxy that the environment names could be made."""
-
-
-class TlsError(NoConnectionError):
-    """There is a connection, but it cannot be made secure."""
-
-
-class CertificateError(TlsError):
-    """The server has no certificate that is trusted."""
-
-
-class ConnectTimeoutError(TimeoutError):
-    """No connection was made in time."""
-
-
-class NotHttpError(Exception):
-    """What came is not an answer of HTTP/1.1, or its head is far too long."""
-
-
-class LostError(Exception):
-    """The connection ended before the answer did."""
-
-
-TROUBLE: Final = (
-    *(HttpRefusedError, CompressedError, TooLongError),
-    *(NoConnectionError, NotHttpError, LostError, OSError),
-)
+TROUBLE: Final = (HttpRefusedError, CompressedError, TooLongError, *CONNECTION_ERRORS)
 """Every error of a request to a server."""
 
 _FAILURES: Final[tuple[tuple[type[Exception], Failure], ...]] = (

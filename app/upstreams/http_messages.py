@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
+from ..http_client.keep import KEEP, Keep
 from ..options import KeyHeader
 from ..protocol.problems import Problem
 from ..providers.capabilities import Capabilities
@@ -17,7 +18,7 @@ from .http_server import CONNECT, HttpServer
 from .message_events import MessageEvents
 from .paused_answers import carried_on, may_pause
 from .payload_sink import taken_by_sink
-from .port import KEEP, Counted, Keep, UpstreamBroke
+from .port import Counted, UpstreamBroke
 from .short_question import VERSION_HEADERS
 from .sse_lines import NotEventsError
 

@@ -6,7 +6,7 @@ A connection goes back to the pool only when its answer was read to the end. The
 wait for that end: when it was read, a task of its own reads the rest of the answer, for a second at most. Any other
 answer is closed at once, which stops the model.
 
-`http_pool.py` describes which connections are used again, and when a request may be sent twice.
+`app/http_client/http_pool.py` describes which connections are used again, and when a request may be sent twice.
 
 Redirects are not followed, because the key would be sent to the new address. Cookies are not kept. Compressed streams
 are refused, because they would arrive in large blocks.
@@ -20,30 +20,23 @@ from types import MappingProxyType
 from typing import Final
 from urllib.parse import urlsplit
 
+from ..http_client.connection_errors import ConnectTimeoutError, NoConnectionError, NotHttpError, TlsError
+from ..http_client.http_answer import HttpAnswer
+from ..http_client.http_connecting import HttpConnector, Peer, tls_context
+from ..http_client.http_heads import RequestHeads
+from ..http_client.http_pool import HttpPool
+from ..http_client.keep import KEEP, Keep
+from ..http_client.proxies import proxy_for
 from ..options import KeyHeader
 from ..protocol.problems import Problem
 from . import causes, faults
 from .causes import Cause
 from .error_body import body_of, read
-from .http_answer import HttpAnswer
-from .http_dialling import Dialler, Peer, tls_context
-from .http_failures import (
-    TROUBLE,
-    CompressedError,
-    ConnectTimeoutError,
-    HttpRefusedError,
-    NoConnectionError,
-    NotHttpError,
-    TlsError,
-    failure_of,
-)
-from .http_heads import RequestHeads
-from .http_pool import HttpPool
-from .port import KEEP, TRACE, Keep, Outage, UpstreamRefused
-from .proxies import proxy_for
+from .http_failures import TROUBLE, CompressedError, HttpRefusedError, failure_of
+from .port import TRACE, Outage, UpstreamRefused
 from .response_body import ResponseBody
 from .sse_lines import TooLongError
-from .taps import AnswerTap, tapped
+from .taps import AnswerTap, connects, tapped
 
 CONNECT: Final = 5
 """Seconds to look up and connect to a server, TLS included, if the configuration names no other time."""
@@ -209,8 +202,9 @@ class HttpServer:
     async def _send(self, body: bytes | None, key: str | None, more_headers: Mapping[str, str]) -> HttpAnswer:
         if self._pool is None:
             proxy = None if self._proxy is None else urlsplit(self._proxy)
-            dialler = Dialler(Peer.of(urlsplit(self.url)), self._connect, proxy)
-            self._pool = HttpPool(dialler, self._keep, self._silence)
+            peer = Peer.of(urlsplit(self.url))
+            connector = HttpConnector(peer, self._connect, proxy, connects=connects)
+            self._pool = HttpPool(connector, self._keep, self._silence)
         headers = {**TRACE.get({}), **more_headers}
         if key is not None:
             headers |= self._with_key(key)

@@ -14,6 +14,7 @@ from functools import cache, partial
 from importlib import import_module
 from typing import Any, Final
 
+from ..http_client.keep import KEEP, Keep
 from ..off_loop import SHORT, off_loop
 from ..protocol.problems import Problem
 from ..providers.capabilities import ANYTHING, Capabilities
@@ -33,7 +34,7 @@ from .litellm_lookups import remember_models
 from .litellm_memory import spare_memory
 from .litellm_prices import omit_prices
 from .litellm_transport import TRANSPORT, note_requests, restrain
-from .port import KEEP, TRACE, Counted, Keep, UpstreamBroke, UpstreamRefused
+from .port import TRACE, Counted, UpstreamBroke, UpstreamRefused
 from .tapped_chunks import tapped_chunks
 
 _ENVIRONMENT: Final = {

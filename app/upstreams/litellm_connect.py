@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any, Final
 from weakref import WeakSet
 
-from .port import KEEP, Keep
+from ..http_client.keep import KEEP, Keep
 
 _within: Final[ContextVar[float | None]] = ContextVar("am_proxy_connect", default=None)
 

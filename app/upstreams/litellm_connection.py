@@ -1,7 +1,8 @@
 """One connection of litellm's: aiohttp's protocol, with what it does not have.
 
-At its end it notes whether the server can have read the last request (`http_pool.py`). Its limit on the server's
-silence costs one timer, not a new one whenever bytes come, and the parser does not run again whenever bytes are read.
+At its end it notes whether the server can have read the last request (`http_client/http_pool.py`). Its limit on the
+server's silence costs one timer, not a new one whenever bytes come, and the parser does not run again whenever bytes
+are read.
 
 aiohttp skips interim replies (1xx) one after the other without letting other tasks run. A server that sends many of
 them is disconnected.
@@ -11,9 +12,9 @@ import asyncio
 import http
 from typing import Any
 
+from ..http_client.http_connection import MOST_INTERIM
+from ..http_client.socket_state import acknowledged
 from ..lean_aiohttp import HttpProcessingError, ResponseHandler
-from .http_connection import MOST_INTERIM
-from .sockets import acknowledged
 
 
 class AnswerConnection(ResponseHandler):

@@ -1,4 +1,4 @@
-"""litellm's connections: aiohttp's pool with the rules of `http_pool.py`, and requests that may be sent twice."""
+"""litellm's connections: aiohttp's pool with the rules of `http_client/http_pool.py`."""
 
 import asyncio
 import socket
@@ -7,13 +7,13 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final, TypeVar
 
+from ..http_client.http_connection import LARGE
+from ..http_client.http_pool import ServerHabits
+from ..http_client.keep import Keep
+from ..http_client.socket_state import is_quiet
 from ..lean_aiohttp import AbstractResolver, ResolveResult, ResponseHandler, aiohttp
 from ..own_thread import in_own_thread
-from .http_connection import LARGE
-from .http_pool import ServerHabits
 from .litellm_connection import AnswerConnection
-from .port import Keep
-from .sockets import is_quiet
 from .taps import connects
 
 ResultT = TypeVar("ResultT")
@@ -133,9 +133,9 @@ class Connector(aiohttp.TCPConnector):
         return connection
 
     async def _create_connection(self, req: Any, traces: Any, timeout: Any) -> Any:  # noqa: ASYNC109 — aiohttp's method
-        connects(has_connected=False)
+        connects(False)  # noqa: FBT003 — as the HTTP client does
         connection = await super()._create_connection(req, traces, timeout)
-        connects(has_connected=True)
+        connects(True)  # noqa: FBT003 — as above
         return connection
 
     def _release(self, key: Any, protocol: Any, *, should_close: bool = False) -> None:

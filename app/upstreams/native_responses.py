@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from ..http_client.keep import KEEP, Keep
 from ..protocol.problems import ERROR_SHAPES, Problem
 from .counting import CountingAddress
 from .error_body import body_of, decoded
@@ -17,7 +18,7 @@ from .http_failures import TROUBLE, HttpRefusedError
 from .http_server import CONNECT, NOT_THERE, HttpServer
 from .object_answer import json_object
 from .payload_sink import taken_by_sink
-from .port import KEEP, Counted, Keep, NoSuchAddressError, UpstreamBroke, UpstreamRefused
+from .port import Counted, NoSuchAddressError, UpstreamBroke, UpstreamRefused
 from .response_body import ResponseBody
 from .response_events import EventReader
 from .sse_lines import NotEventsError

@@ -22,17 +22,6 @@ GOES_ON: Final[ContextVar[Callable[[dict[str, Any], int], None]]] = ContextVar("
 has written by then. Whoever asks the upstream sets it."""
 
 
-class Keep(NamedTuple):
-    """How many idle connections to a server are kept, and for how many seconds."""
-
-    connections: int = 32
-    seconds: float = 60
-
-
-KEEP: Final = Keep()
-"""Used if nothing is configured."""
-
-
 Outage: TypeAlias = Literal["unreached", "unavailable"]
 """`unreached`: no connection could be made. `unavailable`: the server was silent, or is unavailable for now."""
 

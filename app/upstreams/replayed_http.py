@@ -6,20 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
+from ..http_client.connection_errors import ConnectTimeoutError, LostError, NoConnectionError, NotHttpError, TlsError
 from ..json_text import json_value
 from ..off_loop import off_loop
 from ..protocol.problems import Problem
 from ..recordings.recorded_answers import NotRecordedError, RecordedAnswers
 from ..recordings.recording import Arrival, Failure
-from .http_failures import (
-    CompressedError,
-    ConnectTimeoutError,
-    HttpRefusedError,
-    LostError,
-    NoConnectionError,
-    NotHttpError,
-    TlsError,
-)
+from .http_failures import CompressedError, HttpRefusedError
 from .http_server import COUNTING, HttpServer
 from .port import UpstreamRefused
 from .response_body import ResponseBody

@@ -10,8 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
-from .http_answer import HttpAnswer
-from .http_connection import LARGE
+from ..http_client.http_answer import HttpAnswer
+from ..http_client.http_connection import LARGE
 from .http_failures import TROUBLE, failure_of
 from .payload_sink import Take
 from .taps import AnswerTap

@@ -4,16 +4,9 @@ from http import HTTPStatus
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+from ..http_client.connection_errors import CertificateError, NoAddressError, NoConnectionError, NotHttpError, TlsError
 from ..options import KeyHeader
-from .http_failures import (
-    TROUBLE,
-    CertificateError,
-    HttpRefusedError,
-    NoAddressError,
-    NoConnectionError,
-    NotHttpError,
-    TlsError,
-)
+from .http_failures import TROUBLE, HttpRefusedError
 from .http_server import NOT_THERE, HttpServer
 
 LONGEST_REPLY: Final = 2 * 1024 * 1024

@@ -79,7 +79,7 @@ def posts(shape: Shape) -> None:
         tap.posts(shape)
 
 
-def connects(*, has_connected: bool) -> None:
+def connects(has_connected: bool) -> None:  # noqa: FBT001 — a plain callback
     """Says that a new connection is begun for the ask, or is there."""
     for tap in TAPS.get():
         tap.connects(has_connected=has_connected)

@@ -1,8 +1,9 @@
 """Fetching at a client's word, without being led astray. Real sockets; only the lookup of names is scripted."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from ipaddress import ip_address
 from typing import Any
 
 import pytest
@@ -18,11 +19,17 @@ OPEN = "127.0.0.1"
 NOT_FETCHED = "Invalid URL in 'here': it could not be fetched."
 
 
+def is_address(name: str) -> bool:
+    with suppress(ValueError):
+        return bool(ip_address(name))
+    return False
+
+
 def names(**known: str | Sequence[str]) -> Callable[[str, int], Awaitable[Sequence[str]]]:
     """A scripted lookup: `names(open=OPEN)` knows `open.example`."""
 
     async def scripted(name: str, port: int) -> Sequence[str]:  # noqa: ARG001 — a lookup is given both
-        found = known.get(name.removesuffix(".example"))
+        found = name if is_address(name) else known.get(name.removesuffix(".example"))
         if found is None:
             raise OSError(-2, "Name or service not known: 10.0.0.1 said so")
         return [found] if isinstance(found, str) else found
@@ -30,19 +37,13 @@ def names(**known: str | Sequence[str]) -> Callable[[str, int], Awaitable[Sequen
     return scripted
 
 
-@asynccontextmanager
-async def fetching(**settings: Any) -> AsyncIterator[Fetcher]:
+def fetching(**settings: Any) -> Fetcher:
     given = {"timeout": 5, "look_up": names(open=OPEN), "is_public": lambda address: address == OPEN, **settings}
-    fetcher = Fetcher(**given)
-    try:
-        yield fetcher
-    finally:
-        await fetcher.close()
+    return Fetcher(**given)
 
 
 async def fetched(url: str, wanted: Wanted = "image", size: int = 10_000, **settings: Any) -> Fetched:
-    async with fetching(**settings) as fetcher:
-        return await fetcher.fetch(url, "here", wanted, Budget(size))
+    return await fetching(**settings).fetch(url, "here", wanted, Budget(size))
 
 
 async def refused(url: str, wanted: Wanted = "image", size: int = 10_000, **settings: Any) -> str:
@@ -207,7 +208,7 @@ async def test_the_system_is_asked_for_names() -> None:
         url = f"http://localhost:{site.port}/it"
         assert (await fetched(url, look_up=None, allow_private=True)).kind == "image/png"
     with pytest.raises(PrivateAddressError):
-        await CheckedAddresses(is_public, LookUps()).resolve("localhost", 80)
+        await CheckedAddresses(is_public, LookUps())("localhost", 80)
 
 
 @pytest.mark.parametrize(
@@ -238,32 +239,32 @@ def test_an_address_is_public_if_everybody_may_reach_it(address: str, public: bo
 async def test_slow_addresses_of_one_caller_leave_slots_to_others_and_waiting_is_not_fetching() -> None:
     with Site({"/slow": page(PNG, pause=30), "/cat": page(PNG)}) as site:
         base = f"http://open.example:{site.port}"
-        async with fetching(timeout=0.6) as fetcher:
+        fetcher = fetching(timeout=0.6)
 
-            async def fetch(path: str, owner: str) -> str:
-                try:
-                    return (await fetcher.fetch(f"{base}/{path}", "here", "image", Budget(10_000), owner)).kind
-                except ProblemError as error:
-                    return error.problem.code
+        async def fetch(path: str, owner: str) -> str:
+            try:
+                return (await fetcher.fetch(f"{base}/{path}", "here", "image", Budget(10_000), owner)).kind
+            except ProblemError as error:
+                return error.problem.code
 
-            slow = [asyncio.ensure_future(fetch("slow", "key:mallory")) for _ in range(AT_ONCE)]
-            own = asyncio.ensure_future(fetch("cat", "key:mallory"))
-            await asyncio.sleep(0)
-            others = await asyncio.gather(*(fetch("cat", f"key:{name}") for name in ("alice", "bob", "cleo")))
-            assert [others, own.done(), any(task.done() for task in slow)] == [["image/png"] * 3, False, False]
-            assert await asyncio.gather(*slow) == ["invalid_value"] * len(slow)
-            assert await own == "image/png"
+        slow = [asyncio.ensure_future(fetch("slow", "key:mallory")) for _ in range(AT_ONCE)]
+        own = asyncio.ensure_future(fetch("cat", "key:mallory"))
+        await asyncio.sleep(0)
+        others = await asyncio.gather(*(fetch("cat", f"key:{name}") for name in ("alice", "bob", "cleo")))
+        assert [others, own.done(), any(task.done() for task in slow)] == [["image/png"] * 3, False, False]
+        assert await asyncio.gather(*slow) == ["invalid_value"] * len(slow)
+        assert await own == "image/png"
 
 
 async def test_whoever_waits_too_long_for_a_slot_is_told_to_come_again() -> None:
     with Site({"/slow": page(PNG, pause=30)}) as site:
         url = f"http://open.example:{site.port}/slow"
-        async with fetching(timeout=0.1) as fetcher:
+        fetcher = fetching(timeout=0.1)
 
-            async def fetch() -> tuple[str, int | None]:
-                with pytest.raises(ProblemError) as raised:
-                    await fetcher.fetch(url, "here", "image", Budget(10_000), "key:mallory")
-                return raised.value.problem.code, raised.value.problem.retry_after
+        async def fetch() -> tuple[str, int | None]:
+            with pytest.raises(ProblemError) as raised:
+                await fetcher.fetch(url, "here", "image", Budget(10_000), "key:mallory")
+            return raised.value.problem.code, raised.value.problem.retry_after
 
-            found = await asyncio.gather(*(fetch() for _ in range(6 * AT_ONCE)))
+        found = await asyncio.gather(*(fetch() for _ in range(6 * AT_ONCE)))
     assert set(found) == {("invalid_value", None), ("rate_limit_exceeded", 5)}

@@ -11,9 +11,9 @@ import pytest
 
 from app.fetching.addresses import LOOK_UPS, LookUps
 from app.fetching.fetcher import Budget, Fetcher
+from app.http_client.connection_errors import NoAddressError
 from app.off_loop import OWNER
 from app.protocol.problems import ProblemError
-from app.upstreams.http_failures import NoAddressError
 from app.upstreams.http_server import HttpServer
 from tests.support.web_site import PNG, Site, page
 
@@ -90,8 +90,6 @@ async def test_slow_names_delay_neither_other_callers_nor_upstreams(names: Names
             return (await fetcher.fetch(f"http://{name}:{site.port}/it", "here", "image", Budget(99), owner)).kind
         except ProblemError as error:
             return error.problem.code
-        finally:
-            await fetcher.close()
 
     with Site({"/it": page(PNG)}) as site:
         slow = [fetched(f"slow-{number}.example", MALLORY, 0.1) for number in range(2 * LOOK_UPS)]

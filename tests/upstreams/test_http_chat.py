@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.upstreams import http_pool, response_body
-from app.upstreams.proxies import proxy_for
+from app.http_client import http_pool
+from app.http_client.proxies import proxy_for
+from app.upstreams import response_body
 from tests.support.http_chat import direct, read_answer
 from tests.support.script import counts, delta, says, stops, text_turn
 from tests.support.servers import Ask, ChatUpstream, End, Hang, Latch, Pause, Status, Step

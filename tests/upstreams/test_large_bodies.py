@@ -12,8 +12,8 @@ from unittest.mock import Mock
 import httpx
 import pytest
 
-from app.upstreams.http_answer import HttpAnswer
-from app.upstreams.http_connection import LARGE as PIECE
+from app.http_client.http_answer import HttpAnswer
+from app.http_client.http_connection import LARGE as PIECE
 from app.upstreams.litellm_transport import restrain
 from app.upstreams.response_body import ResponseBody
 from tests.support.upstream_asks import answers

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.upstreams import http_pool, litellm_chat
+from app.http_client import http_pool
+from app.upstreams import litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import says, text_turn
 from tests.support.servers import Hang, Latch, Step
@@ -84,7 +85,8 @@ def test_litellm_is_imported_late_once_and_without_holding_up_the_loop() -> None
     """In a process of its own: here it is imported already."""
     program = """
 import asyncio, sys, time, os
-from app.upstreams import http_pool, litellm_chat
+from app.http_client import http_pool
+from app.upstreams import litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.script import text_turn
 from tests.support.servers import ChatUpstream

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from app.http_client import http_connection, http_pool
+from app.http_client.keep import Keep
 from app.protocol.problems import Problem
-from app.upstreams import http_connection, http_pool, litellm_connection, litellm_connector
-from app.upstreams.port import Keep
+from app.upstreams import litellm_connection, litellm_connector
 from tests.support.script import text_turn
 from tests.support.servers import (
     Ask,

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from app.http_client import http_pool
 from app.protocol.problems import Problem
-from app.upstreams import http_pool, response_body, response_events
+from app.upstreams import response_body, response_events
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import UpstreamRefused
 from tests.support.servers import Cut, End, Hang, Latch, LongLine, Pause, Reset, ResponsesUpstream, Script, Status, Step

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote, urlsplit
 
-from .http_dialling import Peer, proxy_key
+from .http_connecting import Peer, proxy_key
 
 _AS_IT_IS: Final = "/%:@!$&'()*+,;=~?[]"
 """Characters of a path and a query that are sent as they are."""

@@ -8,7 +8,7 @@ import asyncio
 import socket
 import ssl
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from functools import cache, partial
 from ipaddress import ip_address
 from typing import Any, Final, NamedTuple
@@ -17,8 +17,7 @@ from urllib.parse import SplitResult, unquote
 from aiohappyeyeballs import start_connection
 
 from ..own_thread import in_own_thread
-from .http_connection import HttpConnection
-from .http_failures import (
+from .connection_errors import (
     CertificateError,
     ConnectTimeoutError,
     NoAddressError,
@@ -27,7 +26,7 @@ from .http_failures import (
     ProxyConnectionError,
     TlsError,
 )
-from .taps import connects
+from .http_connection import HttpConnection
 
 KNOWN_FOR: Final = 10
 """Seconds for which the addresses of a name are used."""
@@ -38,6 +37,8 @@ MOST_OF_A_PROXY: Final = 64 * 1024
 
 Address = tuple[int, int, int, str, Any]
 """As `socket.getaddrinfo` returns it."""
+LookUp = Callable[[str, int], Coroutine[Any, Any, list[Address]]]
+"""A host and a port -> every address."""
 
 
 class Peer(NamedTuple):
@@ -65,22 +66,36 @@ class Peer(NamedTuple):
         return self.shown_host if usual else f"{self.shown_host}:{self.port}"
 
 
-class Dialler:
+class HttpConnector:
     """Makes connections to one peer. `proxy`: what is connected to instead."""
 
-    def __init__(self, peer: Peer, seconds: float, proxy: SplitResult | None = None) -> None:
-        """`seconds`: how long one may take, with look-up and TLS."""
+    def __init__(
+        self,
+        peer: Peer,
+        seconds: float,
+        proxy: SplitResult | None = None,
+        *,
+        look_up: LookUp | None = None,
+        connects: Callable[[bool], None] = lambda _: None,
+    ) -> None:
+        """`seconds`: how long one may take, with look-up and TLS.
+
+        `look_up` finds addresses, of a host that is one as well, and may refuse them. `connects` is told when a
+        connection is begun (False), and when it is there.
+        """
         self._peer = peer
         self._seconds = seconds
+        self._asked_for_addresses = look_up
+        self._connects = connects
         self._proxy = None if proxy is None else Peer.of(proxy)
         self._proxy_key = None if proxy is None else proxy_key(proxy)
         self._addresses: list[Address] = []
         self._known_until = 0.0
         self._look_up: asyncio.Task[list[Address]] | None = None
 
-    async def dial(self, new: Callable[[], HttpConnection]) -> HttpConnection:
-        """A new connection, for which `new` makes the protocol. Raises one of the errors of `http_failures`."""
-        connects(has_connected=False)
+    async def connect(self, new: Callable[[], HttpConnection]) -> HttpConnection:
+        """A new connection, for which `new` makes the protocol. Raises one of `CONNECTION_ERRORS`."""
+        self._connects(False)  # noqa: FBT003 — a plain callback
         first = self._proxy or self._peer
         try:
             async with asyncio.timeout(self._seconds):
@@ -94,7 +109,7 @@ class Dialler:
                     raise self._failure(error)(first.host, first.port) from error
         except TimeoutError:
             raise ConnectTimeoutError from None
-        connects(has_connected=True)
+        self._connects(True)  # noqa: FBT003 — as above
         return made
 
     def close(self) -> None:
@@ -144,14 +159,15 @@ class Dialler:
         return connection
 
     async def _addresses_of(self, peer: Peer) -> list[Address]:
-        if _is_literal(peer.host):
+        if self._asked_for_addresses is None and _is_literal(peer.host):
             return _looked_up(peer.host, peer.port, socket.AI_NUMERICHOST)
         now = asyncio.get_running_loop().time()
         if self._addresses and now < self._known_until:
             self._addresses = [*self._addresses[1:], self._addresses[0]]
             return self._addresses
         if self._look_up is None:
-            self._look_up = asyncio.get_running_loop().create_task(_found(peer))
+            look_up = self._asked_for_addresses or _found
+            self._look_up = asyncio.get_running_loop().create_task(look_up(peer.host, peer.port))
             self._look_up.add_done_callback(self._known)
         return await asyncio.shield(self._look_up)
 
@@ -232,10 +248,10 @@ def _is_literal(host: str) -> bool:
     return True
 
 
-async def _found(peer: Peer) -> list[Address]:
+async def _found(host: str, port: int) -> list[Address]:
     # `localhost` also exists on a machine without a network
-    flags = 0 if peer.host == "localhost" else socket.AI_ADDRCONFIG
-    return await in_own_thread(partial(_looked_up, peer.host, peer.port, flags))
+    flags = 0 if host == "localhost" else socket.AI_ADDRCONFIG
+    return await in_own_thread(partial(_looked_up, host, port, flags))
 
 
 def _looked_up(host: str, port: int, flags: int) -> list[Address]:

@@ -18,9 +18,9 @@ from typing import Any, Final
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
+from .connection_errors import LostError, NotHttpError
 from .http_answer import HttpAnswer
-from .http_failures import LostError, NotHttpError
-from .sockets import acknowledged, is_quiet
+from .socket_state import acknowledged, is_quiet
 
 LARGE: Final = 64 * 1024
 """Bytes above which a body is written in pieces, with a turn of the event loop in between."""

@@ -23,11 +23,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Final
 
+from .connection_errors import LostError
 from .http_answer import HttpAnswer
+from .http_connecting import HttpConnector
 from .http_connection import HttpConnection
-from .http_dialling import Dialler
-from .http_failures import LostError
-from .port import Keep
+from .keep import Keep
 
 SETTLE_UNKNOWN: Final = 0.25
 """Seconds for which a connection must stay open after an answer before it is used again."""
@@ -66,10 +66,10 @@ class ServerHabits:
 class HttpPool:
     """The connections to one address. It has no bound: a turn that waited for one would wait for another client."""
 
-    def __init__(self, dialler: Dialler, keep: Keep, silence: float) -> None:
+    def __init__(self, connector: HttpConnector, keep: Keep, silence: float) -> None:
         """It belongs to the event loop that runs now. `silence`: seconds for which a server may send nothing."""
         self._loop = asyncio.get_running_loop()
-        self._dialler = dialler
+        self._connector = connector
         self._keep = keep
         self._silence = silence
         self._habits = ServerHabits(self._loop.time)
@@ -87,7 +87,7 @@ class HttpPool:
             connection = self._next_idle()
             reused = connection is not None
             if connection is None:
-                connection = await self._dialler.dial(self._new)
+                connection = await self._connector.connect(self._new)
             self._used.add(connection)
             try:
                 return await connection.ask(head, body, reused=reused)
@@ -105,7 +105,7 @@ class HttpPool:
             self._timer.cancel()
         for connection in [*self._used, *self._settling, *self._idle]:
             connection.lose()
-        self._dialler.close()
+        self._connector.close()
 
     def _new(self) -> HttpConnection:
         return HttpConnection(self._loop, self._silence, self._finished)

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.upstreams import http_pool
-from app.upstreams.http_answer import MOST_HELD, HttpAnswer
-from app.upstreams.http_connection import LARGE, MOST_HEAD, HttpConnection
-from app.upstreams.http_failures import CompressedError, HttpRefusedError, LostError, NotHttpError
+from app.http_client import http_pool
+from app.http_client.connection_errors import LostError, NotHttpError
+from app.http_client.http_answer import MOST_HELD, HttpAnswer
+from app.http_client.http_connection import LARGE, MOST_HEAD, HttpConnection
+from app.upstreams.http_failures import CompressedError, HttpRefusedError
 from app.upstreams.http_server import HttpServer
 from tests.support.raw_upstream import RawUpstream, raw_upstream, read_request
 

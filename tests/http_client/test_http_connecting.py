@@ -11,11 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from app.upstreams import http_dialling
-from app.upstreams.causes import of_connection
-from app.upstreams.http_connection import HttpConnection
-from app.upstreams.http_dialling import Dialler, Peer, proxy_key, tls_context
-from app.upstreams.http_failures import (
+from app.http_client import http_connecting
+from app.http_client.connection_errors import (
     CertificateError,
     ConnectTimeoutError,
     NoAddressError,
@@ -24,9 +21,12 @@ from app.upstreams.http_failures import (
     ProxyConnectionError,
     TlsError,
 )
-from app.upstreams.http_heads import RequestHeads
-from app.upstreams.http_pool import HttpPool
-from app.upstreams.port import KEEP
+from app.http_client.http_connecting import HttpConnector, Peer, proxy_key, tls_context
+from app.http_client.http_connection import HttpConnection
+from app.http_client.http_heads import RequestHeads
+from app.http_client.http_pool import HttpPool
+from app.http_client.keep import KEEP
+from app.upstreams.causes import of_connection
 from tests.support.certificates import make_certificate, server_context
 from tests.support.raw_upstream import END, raw_upstream, read_request
 
@@ -55,8 +55,8 @@ def trusts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
 
 async def asked(url: str, *, proxy: str | None = None, seconds: float = SECONDS) -> bytes:
     """The body that this address answers."""
-    dialler = Dialler(Peer.of(urlsplit(url)), seconds, None if proxy is None else urlsplit(proxy))
-    pool = HttpPool(dialler, KEEP, 5)
+    connector = HttpConnector(Peer.of(urlsplit(url)), seconds, None if proxy is None else urlsplit(proxy))
+    pool = HttpPool(connector, KEEP, 5)
     try:
         answer = await pool.ask(RequestHeads(url, {"x-key": "it"}, proxy).of(None, {}), b"")
         return await answer.read(100)
@@ -157,18 +157,18 @@ async def test_one_look_up_serves_all_who_wait_and_the_next_ones_and_addresses_t
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
     async with raw_upstream(ANSWER) as upstream:
-        dialler = Dialler(Peer("it.example", upstream.port, is_secure=False), SECONDS)
+        connector = HttpConnector(Peer("it.example", upstream.port, is_secure=False), SECONDS)
 
         def new() -> HttpConnection:
             return HttpConnection(asyncio.get_running_loop(), 5, lambda *_: None)
 
-        first = await asyncio.gather(*(dialler.dial(new) for _ in range(5)))
+        first = await asyncio.gather(*(connector.connect(new) for _ in range(5)))
         assert looked_up == 1
-        before = [address[-1] for address in dialler._addresses]
-        again = await dialler.dial(new)
-        assert ([address[-1] for address in dialler._addresses], looked_up) == (before[::-1], 1)
-        monkeypatch.setattr(dialler, "_known_until", 0)
-        another = await dialler.dial(new)
+        before = [address[-1] for address in connector._addresses]
+        again = await connector.connect(new)
+        assert ([address[-1] for address in connector._addresses], looked_up) == (before[::-1], 1)
+        monkeypatch.setattr(connector, "_known_until", 0)
+        another = await connector.connect(new)
         assert looked_up == 2
         for connection in [*first, again, another]:
             connection.abort()
@@ -234,7 +234,7 @@ async def test_a_proxy_connects_to_the_server(
     [
         (b"HTTP/1.1 407 Who are you\r\n\r\n", NotHttpError),
         (b"nonsense\r\n\r\n", NotHttpError),
-        (b"x" * (http_dialling.MOST_OF_A_PROXY + 1), NotHttpError),
+        (b"x" * (http_connecting.MOST_OF_A_PROXY + 1), NotHttpError),
         (b"HTTP/1.1 ", ProxyConnectionError),
     ],
     ids=["refuses", "nonsense", "endless", "leaves"],
