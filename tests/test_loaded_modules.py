@@ -54,7 +54,7 @@ name = "{model}"
 """
 EVER: Final = frozenset(
     {
-        *("cryptography", "httpx", "litellm", "llguidance", "openai", "redis"),
+        *("aiohttp", "cryptography", "httpx", "litellm", "llguidance", "openai", "redis"),
         *("click", "fastapi.openapi.models", "difflib", "frozenlist._frozenlist", "multiprocessing", "pydantic.v1"),
         *("websockets", "app.transports.websocket_connection", "app.transports.websocket_guard"),
         *(
@@ -72,10 +72,10 @@ CHAT: Final = frozenset({"app.dialects.chat.turn", "app.upstreams.http_chat"})
 MESSAGES: Final = frozenset({"app.dialects.messages.messages_turn", "app.upstreams.http_messages"})
 RELAY: Final = frozenset({"app.dialects.responses.relay", "app.upstreams.native_responses"})
 LANES: Final = (
-    Lane("demo", EVER | MESSAGES | RELAY | {"aiohttp"}, 63, 960),
-    Lane("chat", EVER | DEMO | MESSAGES | RELAY, 71, 1075),
-    Lane("messages", EVER | DEMO | CHAT | RELAY, 75, 1075),
-    Lane("functions", EVER | DEMO | CHAT | MESSAGES, 75, 1065),
+    Lane("demo", EVER | MESSAGES | RELAY, 63, 960),
+    Lane("chat", EVER | DEMO | MESSAGES | RELAY, 64, 985),
+    Lane("messages", EVER | DEMO | CHAT | RELAY, 68, 985),
+    Lane("functions", EVER | DEMO | CHAT | MESSAGES, 68, 975),
 )
 
 
