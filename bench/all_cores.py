@@ -1,10 +1,13 @@
 """What workers add: requests and chunks on two cores beside those on one, and the memory that workers share.
 
 The load generator and the upstream need processor time of the same two cores, so the server cannot have both for
-itself, and requests a second say too little. So its processor time is counted, while both cores are saturated: how many
-requests all workers answer in a second of it, times the cores that they would fill. If one worker does more than the
-others, it is full first: so the cores are the whole time divided by that of the busiest. Whatever workers cost each
-other (caches, memory, the shared port, an uneven share) makes that number smaller.
+itself. So one worker shares one core with as much of them as each of two workers has on its own core: an upstream, and
+a load generator for each core. What two workers then do more than one is what the second core adds.
+
+Requests a second say too little, because the programs take turns. So the processor time of the server is counted while
+the cores are saturated: how many requests all workers answer in a second of it, times the cores that they would fill.
+If one worker does more than the others, it is full first: so the cores are the whole time divided by that of the
+busiest. Whatever workers cost each other (caches, memory, the shared port, an uneven share) makes that number smaller.
 """
 
 import json
@@ -15,30 +18,34 @@ from pathlib import Path
 from statistics import median
 from typing import Final
 
-from bench.measure import Figures, begin_load, job, started, warm_up
-from bench.process import OTHER_CORE, Measured
-from bench.targets import Target, ours
+from bench.measure import Figures, begin_load, job, started, upstream, warm_up
+from bench.process import Measured
+from bench.targets import UPSTREAM_PORT, Target, ours
 from bench.workloads import Workload
 
 BOTH: Final = "0,1"
 WORKS: Final = (
-    Workload("small", "one short answer, not streamed, 64 at a time", 1, 0, 3200, 64, stream=False),
-    Workload("chunks", "32 streams of 2,000 chunks, 8 at a time", 2000, 0, 32, 8),
+    Workload("small", "one short answer, not streamed, 32 at a time for each core", 1, 0, 1600, 32, stream=False),
+    Workload("chunks", "16 streams of 2,000 chunks for each core, 4 at a time", 2000, 0, 16, 4),
 )
-COUNTS: Final = (1, 2)
+"""What each core is asked."""
+CORES: Final = {1: ("0",), 2: ("0", "1")}
+"""Number of workers -> the cores that they share with an upstream, and with a load generator for each core."""
 HOW: Final = (
-    "The load generator and the upstream need the same two cores, so the first columns are what the workers would do "
-    "with two cores for themselves: what they answered, divided by the processor time of the busiest worker while the "
-    "cores were saturated. *Seen* is what came within a second of this run, with all programs on both cores."
+    "The load generators and the upstream need the same cores: with one worker all programs run on one core, with two "
+    "on both. So the first columns are what the workers would do with their cores for themselves: what they answered, "
+    "divided by the processor time of the busiest worker while the cores were saturated. *Seen* is what came within a "
+    "second of this run."
 )
 MEMORY: Final = (2, 4)
 """Numbers of workers, and of separate processes, whose memory is compared."""
 PORT: Final = 9720
 
 
-def with_workers(count: int, port: int, via: str = "chat") -> Target:
+def with_workers(count: int, port: int, via: str = "chat", upstream_port: int = UPSTREAM_PORT) -> Target:
     """AM Proxy with so many workers."""
-    return ours(f"{count} workers, {via}, {port}", port, via, workers=count)
+    address = f"http://127.0.0.1:{upstream_port}/v1"
+    return ours(f"{count} workers, {via}, {port}", port, via, workers=count, upstream=address)
 
 
 def all_cores(folder: Path, rounds: int) -> dict[str, Figures]:
@@ -46,20 +53,20 @@ def all_cores(folder: Path, rounds: int) -> dict[str, Figures]:
     found: dict[tuple[str, int, str], list[float]] = defaultdict(list)
     with ExitStack() as stack:
         servers = {}
-        for count in COUNTS:
-            target = with_workers(count, PORT + count)
-            core = "0" if count == 1 else BOTH
-            servers[count] = target, stack.enter_context(started(target, folder, core))[0]
+        for count, cores in CORES.items():
+            stack.enter_context(upstream(folder, PORT + 20 + count, ",".join(cores)))
+            target = with_workers(count, PORT + count, upstream_port=PORT + 20 + count)
+            servers[count] = target, stack.enter_context(started(target, folder, ",".join(cores)))[0]
         for _, server in servers.values():
             server.quiet()
         for _ in range(rounds):
             for work in WORKS:
                 for count, (target, server) in servers.items():
-                    for name, value in measured(target, work, server).items():
+                    for name, value in measured(target, work, server, CORES[count]).items():
                         found[work.name, count, name].append(value)
     results = {}
     for work in WORKS:
-        one, two = ({name: median(found[work.name, count, name]) for name in NAMES} for count in COUNTS)
+        one, two = ({name: median(found[work.name, count, name]) for name in NAMES} for count in CORES)
         results[work.name] = {
             "ratio": two["whole"] / one["whole"],
             "one": one["whole"],
@@ -74,20 +81,21 @@ def all_cores(folder: Path, rounds: int) -> dict[str, Figures]:
 NAMES: Final = ("whole", "busiest", "wall")
 
 
-def measured(target: Target, work: Workload, server: Measured) -> Figures:
+def measured(target: Target, work: Workload, server: Measured, cores: tuple[str, ...]) -> Figures:
     """Requests, or chunks, in a second: of whole cores (see above), and as they came."""
     for _ in range(4):  # over new connections, so each worker is asked
         warm_up(target, work)
     before = server.cpus()
-    with begin_load(job(target, work) | {"evenly": True}, OTHER_CORE if target.port == PORT + 1 else BOTH) as load:
-        assert load.stdout is not None
-        seen = json.loads(load.stdout.read() or "{}")
-    if not seen or seen["faults"]:
-        raise RuntimeError(f"{target.name}, {work.name}: {seen.get('faults') or 'the load died'}")
+    loads = [begin_load(job(target, work) | {"evenly": True}, core) for core in cores]
+    seen = [json.loads((load.stdout.read() if load.stdout is not None else "") or "{}") for load in loads]
+    for load in loads:
+        load.wait()
+    if faults := [each.get("faults") or "the load died" for each in seen if not each or each["faults"]]:
+        raise RuntimeError(f"{target.name}, {work.name}: {faults}")
     used = [after - before.get(pid, 0) for pid, after in server.cpus().items()]
-    number = work.requests * work.chunks
-    busiest = max(used)
-    told = {"whole": number / busiest, "busiest": busiest / sum(used), "wall": number / seen["seconds"]}
+    number = work.requests * work.chunks * len(cores)
+    busiest, seconds = max(used), max(each["seconds"] for each in seen)
+    told = {"whole": number / busiest, "busiest": busiest / sum(used), "wall": number / seconds}
     print(
         f"{work.name:16} {target.name:26} " + " ".join(f"{key}={value:.2f}" for key, value in told.items()), flush=True
     )

@@ -25,11 +25,11 @@ WARM_UP = 5
 
 
 @contextmanager
-def upstream(folder: Path) -> Iterator[None]:
-    """Starts the scripted upstream of all programs."""
-    command = [sys.executable, "-m", "bench.upstream", str(UPSTREAM_PORT)]
-    with Measured(command, core=OTHER_CORE, log=folder / "upstream.log") as server:
-        server.ready(f"http://127.0.0.1:{UPSTREAM_PORT}/")
+def upstream(folder: Path, port: int = UPSTREAM_PORT, core: str = OTHER_CORE) -> Iterator[None]:
+    """Starts a scripted upstream. The usual one is that of all programs."""
+    command = [sys.executable, "-m", "bench.upstream", str(port)]
+    with Measured(command, core=core, log=folder / f"upstream-{port}.log") as server:
+        server.ready(f"http://127.0.0.1:{port}/")
         yield
 
 

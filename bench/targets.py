@@ -63,12 +63,14 @@ def as_response(model: str, stream: bool, request: Any) -> tuple[str, dict[str, 
     return "/v1/responses", {"model": model, "stream": stream, "input": request.items, **request.more}
 
 
-def ours(name: str, port: int, via: str, *, starts_only: bool = False, workers: int = 1) -> Target:
+def ours(
+    name: str, port: int, via: str, *, starts_only: bool = False, workers: int = 1, upstream: str = UPSTREAM
+) -> Target:
     """One of our lanes."""
 
     def command(folder: Path) -> list[str]:
         file = folder / f"{name}.toml"
-        url = "" if via == "demo" else f'base_url = "{UPSTREAM}"'
+        url = "" if via == "demo" else f'base_url = "{upstream}"'
         file.write_text(CONFIG.format(port=port, workers=workers, via=via, url=url))
         return [sys.executable, "-m", "app", "serve", "--config", str(file), "--log-format", "json"]
 
