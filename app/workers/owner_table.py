@@ -2,7 +2,8 @@
 
 Each owner has a slot: its digest, the requests of the last minute and when they were counted, and the turns that run in
 each worker. A change of a slot takes a lock on one byte of a file that has no name; the system releases it if the
-worker dies. A worker that is stopped while it holds one delays the others for `TRIES` attempts only.
+worker dies. A worker that is stopped while it holds one delays each of the others for `PATIENCE` seconds once: until
+they have that lock again, they wait for `SHORT` seconds only, and then count without it.
 """
 
 import fcntl
@@ -18,7 +19,9 @@ from typing import Final
 SLOTS: Final = 16_384
 NEAR: Final = 16
 """Slots in which an owner may be: those from the one that its digest names."""
-TRIES: Final = 50
+PATIENCE: Final = 0.2
+"""Seconds in which a worker that holds a lock has its turn on a busy processor."""
+SHORT: Final = 0.001
 _TRY_AGAIN: Final = 20e-6
 _DIGEST: Final = 16
 _BYTES: Final = 8
@@ -34,6 +37,8 @@ class OwnerTable:
         """For each slot the requests of the last minute, and when they were counted."""
         self._running = [memoryview(mmap.mmap(-1, slots * _BYTES)).cast("q") for _ in range(count)]
         """Turns that run, by worker and slot."""
+        self._stuck: set[int] = set()
+        """Places whose locks were not to be had."""
         self._file = os.memfd_create("am-proxy") if hasattr(os, "memfd_create") else _nameless()
 
     def slot(self, owner: str, now: float, idle_before: float) -> int | None:
@@ -93,17 +98,29 @@ class OwnerTable:
 
     @contextmanager
     def _locked(self, place: int) -> Iterator[None]:
-        for _ in range(TRIES):
-            try:
-                fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-            except OSError:  # another one has it
-                time.sleep(_TRY_AGAIN)
-            else:
-                break
+        is_held = self._lock(place) or self._lock_soon(place)
         try:
             yield
         finally:
-            fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place)
+            if is_held:
+                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, place)
+
+    def _lock(self, place: int) -> bool:
+        try:
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+        except OSError:  # another one has it
+            return False
+        self._stuck.discard(place)
+        return True
+
+    def _lock_soon(self, place: int) -> bool:
+        until = time.monotonic() + (SHORT if place in self._stuck else PATIENCE)
+        while time.monotonic() < until:
+            time.sleep(_TRY_AGAIN)
+            if self._lock(place):
+                return True
+        self._stuck.add(place)
+        return False
 
 
 def _nameless() -> int:

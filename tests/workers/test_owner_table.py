@@ -1,6 +1,8 @@
 """Limits of callers that hold for all workers together."""
 
 import os
+import signal
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -9,7 +11,7 @@ from app.protocol.problems import ProblemError
 from app.settings import Key
 from app.turns.limits import Limits
 from app.turns.worker_rate_limit import FREE_AFTER, WorkerLimits
-from app.workers.owner_table import NEAR, OwnerTable
+from app.workers.owner_table import NEAR, PATIENCE, SLOTS, OwnerTable
 
 
 class Clock:
@@ -102,6 +104,36 @@ def test_processes_that_take_at_once_get_no_more_than_there_is() -> None:
         os.wait()
         os.close(reading)
     assert sum(counts) == 1000
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded.*:DeprecationWarning")  # as above
+def test_a_worker_that_is_stopped_within_a_change_delays_the_others_once() -> None:
+    table = OwnerTable(2)
+    key = Key("a", b"a", requests_per_minute=5)
+    limits = Limits(5000, Clock(), workers=WorkerLimits(table, 0))
+    assert admitted(limits, key)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        for slot in range(SLOTS + 1):  # whichever it is
+            table._lock(slot)
+        os.write(writing, b"held")
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os._exit(0)
+    assert os.read(reading, 4) == b"held"
+    times = []
+    for _ in range(3):
+        began = time.monotonic()
+        assert admitted(limits, key)
+        times.append(time.monotonic() - began)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    assert times[0] >= PATIENCE
+    assert max(times[1:]) < PATIENCE
+    assert table._stuck
+    assert admitted(limits, key)
+    assert not table._stuck
+    assert not admitted(limits, key)
 
 
 def test_a_slot_is_reused_when_its_owner_was_idle_for_long(clock: Clock) -> None:
