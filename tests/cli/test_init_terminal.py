@@ -22,13 +22,10 @@ def test_from_nothing_to_a_tested_configuration(columns: int, tmp_path: Path) ->
     with SurveyedServer(ollama(MODELS), script) as server:
         environ = {"OLLAMA_HOST": f"127.0.0.1:{server.port}"}
         with terminal(am_proxy("init"), folder=tmp_path, columns=columns, environ=environ) as shown_:
-            shown_.wait_for("Number, name or address [1]:")
+            shown_.answer("Number, name or address [1]:", "olama\n")
             assert f"  1  Ollama at {server.url}: qwen3:8b, gpt-oss:20b" in shown_.text
-            shown_.type("olama\n")
-            shown_.wait_for("(did you mean ollama?)")
-            shown_.type("1\n")
-            shown_.wait_for("Should other machines be able to connect? [y/N]")
-            shown_.type("\n")
+            shown_.answer("(did you mean ollama?)", "1\n")
+            shown_.answer("Should other machines be able to connect? [y/N]", "\n")
             assert shown_.wait() == 0
     text = shown_.text
     steps = ["am-proxy.toml is written.", "✓ answers", "all checks passed", "am-proxy serve", "am-proxy launch codex"]
@@ -42,8 +39,7 @@ def test_from_nothing_to_a_tested_configuration(columns: int, tmp_path: Path) ->
 @pytest.mark.parametrize(("keys", "code"), [("\x03", 130), ("\x04", 1)])
 def test_who_leaves_gets_no_file_and_no_traceback(keys: str, code: int, tmp_path: Path) -> None:
     with terminal(am_proxy("init"), folder=tmp_path) as shown_:
-        shown_.wait_for("Number, name or address")
-        shown_.type(keys)
+        shown_.answer("Number, name or address", keys)
         assert shown_.wait() == code
     assert shown_.lines[-1] == "am-proxy: nothing was written"
     assert "Traceback" not in shown_.text

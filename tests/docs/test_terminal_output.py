@@ -50,8 +50,7 @@ def test_pages_show_what_is_printed(
         environ = {"OLLAMA_HOST": f"127.0.0.1:{server.port}"}
         with terminal(am_proxy(*command), folder=tmp_path, columns=100, environ=environ) as seen:
             for question, answer in answers:
-                seen.wait_for(question)
-                seen.type(answer)
+                seen.answer(question, answer)
             assert seen.wait() == 0
     page = "docs/troubleshooting.md" if flags[0] == "doctor" else "docs/install.md"
     assert plain(seen.text, server.port) == block(page, f"$ am-proxy {plain(' '.join(command), server.port)}\n")

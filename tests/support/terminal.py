@@ -59,6 +59,24 @@ class Terminal:
         """What a person types: a line feed is the Enter key, the character 3 is Ctrl-C."""
         os.write(self._master, text.encode())
 
+    def answer(self, question: str, keys: str) -> None:
+        """Type when the command waits for an answer. It asks before it reads, and Ctrl-C between the two is lost."""
+        self.wait_for(question)
+        deadline = time.monotonic() + 30
+        while not (self._sleeps() and self._sleeps()):
+            assert time.monotonic() < deadline, f"the command does not wait for an answer:\n{self.text}"
+        self.type(keys)
+
+    def _sleeps(self) -> bool:
+        """Whether the command does nothing, after a moment in which it may have begun to."""
+        time.sleep(0.01)
+        try:
+            stat = Path(f"/proc/{self.process.pid}/stat").read_text()
+        except OSError:  # not Linux
+            time.sleep(0.2)
+            return True
+        return stat.rpartition(") ")[2].startswith("S")
+
     def wait_for(self, text: str, *, seconds: float = 30) -> None:
         """Read until `text` is to be seen."""
         deadline = time.monotonic() + seconds
