@@ -16,6 +16,7 @@ from hypothesis import settings
 
 from app.settings.files import usual_files
 from tests.support.codex import Codex, modules_with
+from tests.support.shared_out import SharedOut
 
 # a busy machine is no fault of the code, and a check that passed passes again; `deep` is for looking further
 settings.register_profile("quick", derandomize=True, deadline=None)
@@ -55,6 +56,12 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.collect()
         gc.freeze()
         gc.set_threshold(2_000, 10, 50)  # to look at all objects as often as usual takes a tenth of the time of a test
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedOut:
+    """Where several workers run the tests."""
+    return SharedOut(config, log)
 
 
 @pytest.fixture(autouse=True)
