@@ -57,7 +57,7 @@ def seconds_of(work: Callable[[], Any], *, runs: int = 3) -> float:
 
 def peak_of(work: Callable[[], Any]) -> int:
     """Bytes at the worst moment, the result's included. Python's own allocations, which slows them down."""
-    gc.collect()
+    gc.collect(1)  # what was made long ago is none of its memory, and takes long to look at
     tracemalloc.start()
     try:
         before, _ = tracemalloc.get_traced_memory()
