@@ -53,7 +53,6 @@ def pytest_collection() -> Generator[None, object, object]:
         return (yield)
     finally:
         gc.enable()
-        gc.collect()
         gc.freeze()
         gc.set_threshold(2_000, 10, 50)  # to look at all objects as often as usual takes a tenth of the time of a test
 

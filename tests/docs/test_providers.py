@@ -4,6 +4,7 @@ import asyncio
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -45,7 +46,13 @@ class Recipe(NamedTuple):
     @property
     def provider(self) -> str:
         """The value of `--provider`, if it is given."""
-        return str(parse(["serve", *self.flags]).provider or "")
+        return _provider(self.command)
+
+
+@cache
+def _provider(command: str) -> str:
+    """What the command line makes of a command."""
+    return str(parse(shlex.split(command)[1:]).provider or "")
 
 
 def recipes() -> Iterator[Recipe]:
