@@ -84,7 +84,7 @@ def test_every_call_is_in_a_part_and_only_the_oldest_outputs_are_shortened(lane:
 
 def test_a_conversation_for_more_asks_than_are_made_loses_its_beginning_with_a_warning(lane: SummaryLane) -> None:
     server = SmallWindow(WINDOW, notes)
-    items = [TASK, *rounds(400, output="short", arguments="because " * 300)]
+    items = [TASK, *rounds(200, output="short", arguments="because " * 300)]
     answer = asked(lane, [*items, {"type": "compaction_trigger"}], server, WINDOW)
     assert answer.json()["status"] == "completed"
     assert len(server.taken) <= MOST_PARTS
@@ -217,7 +217,7 @@ def test_warnings_of_a_later_ask_reach_the_client(
 ) -> None:
     """In the last event, if the header was sent before the window was learnt."""
     server = SmallWindow(WINDOW, notes)
-    items = [TASK, *rounds(400, output="short", arguments="because " * 300), {"role": "user", "content": "Why?"}]
+    items = [TASK, *rounds(200, output="short", arguments="because " * 300), {"role": "user", "content": "Why?"}]
     with lane.serving(server) as upstream:
         settings = replace(lane.settings(upstream.url, None), server=Server(first_payload_wait=0.001))
         with serving(settings) as url:
