@@ -36,10 +36,10 @@ def page(open_page: Page, url: str) -> Iterator[Page]:
     errors: list[str] = []
     open_page.on("pageerror", lambda error: errors.append(str(error)))
     open_page.goto(url)
-    open_page.evaluate("sessionStorage.clear()")  # what the test before has typed
-    open_page.reload()
     expect(open_page.locator("#model")).to_have_value("demo")
     yield open_page
+    open_page.evaluate("sessionStorage.clear()")  # what was typed is not for the next test
+    open_page.goto("about:blank")
     assert errors == []
 
 
