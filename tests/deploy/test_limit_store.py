@@ -83,7 +83,7 @@ class Asking(threading.Thread):
                 self.answers[status] += 1
                 self.slowest = max(self.slowest, time.monotonic() - began)
                 if status != 200:
-                    self.stop.wait(0.01)
+                    self.stop.wait(0.04)
 
 
 @contextmanager
