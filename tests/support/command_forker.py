@@ -4,6 +4,7 @@ It is started with the number of a socket. For each request, which is JSON and t
 of the new process, whose parent is the process that asked.
 """
 
+import atexit
 import fcntl
 import gc
 import importlib
@@ -15,6 +16,8 @@ import signal
 import socket
 import sys
 import termios
+import threading
+from contextlib import suppress
 from typing import Any, NoReturn
 
 import app.cli
@@ -72,8 +75,24 @@ def _run(request: dict[str, Any], streams: list[int]) -> NoReturn:
     sys.path[0] = request["folder"]
     sys.argv = ["", *request["arguments"]]
     sys.stdout.reconfigure(line_buffering=os.isatty(1))  # type: ignore[union-attr]  # what Python makes of it at a start
-    runpy.run_module("app", run_name="__main__", alter_sys=True)
-    sys.exit()
+    try:
+        runpy.run_module("app", run_name="__main__", alter_sys=True)
+    except SystemExit as end:
+        if not isinstance(end.code, int | None):
+            raise
+        _end(end.code or 0)
+    _end(0)
+
+
+def _end(code: int) -> NoReturn:
+    """Do what Python does at its end, but do not take all modules apart: that takes longer than most commands."""
+    getattr(threading, "_shutdown")()  # noqa: B009 — waits for threads; the stubs do not have it
+    getattr(atexit, "_run_exitfuncs")()  # noqa: B009 — as above
+    with suppress(OSError, ValueError):  # nobody reads any more: Python has words of its own for it
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
 
 
 if __name__ == "__main__":
