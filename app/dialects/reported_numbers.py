@@ -13,6 +13,8 @@ IMPOSSIBLE_NUMBER: Final = 1e15
 def count(counts: Any, name: str) -> int:
     """The value of a field as a whole number; 0 if it is missing, no number or negative."""
     value = counts.get(name) if isinstance(counts, dict) else None
+    if not value:  # as most are
+        return 0
     return int(value) if isinstance(value, int | float) and 0 < value < IMPOSSIBLE_NUMBER else 0
 
 

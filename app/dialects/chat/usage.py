@@ -132,8 +132,14 @@ def _usage_in(chunk: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _details(reported: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
-    return next((details for name in names if isinstance(details := reported.get(name), dict)), {})
+    for name in names:
+        if name in reported and isinstance(details := reported[name], dict):
+            return details
+    return {}
 
 
 def _first(counts: dict[str, Any], names: tuple[str, ...]) -> int:
-    return next((number for name in names if (number := count(counts, name))), 0)
+    for name in names:
+        if name in counts and (number := count(counts, name)):
+            return number
+    return 0
