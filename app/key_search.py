@@ -51,7 +51,10 @@ def may_hold_secrets(line: str) -> bool:
     if not line.isascii():
         return True
     low = line.lower().replace("_am-", "_")  # our own ids
-    return any(mark in low for mark in _MARKS)
+    for mark in _MARKS:  # noqa: SIM110 — `any` takes three times as long
+        if mark in low:
+            return True
+    return False
 
 
 def without_secrets(line: str) -> str:
