@@ -29,6 +29,7 @@ from ..protocol.request.create_response import CreateResponse
 from ..settings import Key
 from ..transports.auth import Auth
 from .connection_metrics import ConnectionCollector, ConnectionFigures
+from .metric_children import Children
 from .metric_rows import BUILD, CircuitStates, VisibleRows, worker_rows
 from .store_collector import StoreCollector
 
@@ -156,6 +157,7 @@ class Metrics:
             ["action", "outcome"],
             registry=registry,
         )
+        self._children = Children()
         self._in_flight = Gauge("am_proxy_turns_in_flight", "Turns that run now.", registry=registry)
         Info(BUILD, "What runs here.", registry=registry).info(
             {"version": version, "python": platform.python_version()}
@@ -222,7 +224,8 @@ class Metrics:
         model, upstream, finish = self._model(fields), str(fields.get("upstream", UNKNOWN)), str(fields["finish"])
         code = str(fields.get("cause") or fields.get("error") or "")
         code = code if code in _CODES else OTHER
-        self._requests.labels(model, upstream, finish).inc()
+        children = self._children
+        children.add(1, self._requests, model, upstream, finish)
         if finish == "refused":
             self._rejected.labels(code).inc()
         if finish == "disconnected":
@@ -231,26 +234,26 @@ class Metrics:
             self._upstream_errors.labels(asked, code).inc()
         for name, count in fields.get("retries", {}).items():
             self._retries.labels(name).inc(count)
-        self._warnings.labels(model).inc(len(fields.get("warnings", ())))
-        self._dropped.labels(model).inc(fields.get("dropped_tools", 0))
+        children.add(len(fields.get("warnings", ())), self._warnings, model)
+        children.add(fields.get("dropped_tools", 0), self._dropped, model)
         for counter, amount in ((self._cost, "cost_estimate"), (self._cached, "cached_tokens")):
             if amount in fields:
-                counter.labels(model, upstream).inc(fields[amount])
+                children.add(fields[amount], counter, model, upstream)
         if "compaction" in fields:
             self._summaries.labels(model).inc()
         if upstream != UNKNOWN:
             self._time(fields, model, self._served.providers.get(upstream, UNKNOWN), code)
 
     def _time(self, fields: Mapping[str, Any], model: str, provider: str, code: str) -> None:
-        duration = fields["duration_ms"] / 1000
-        self._duration.labels(model, provider, code).observe(duration)
+        children, duration = self._children, fields["duration_ms"] / 1000
+        children[self._duration, model, provider, code].observe(duration)
         for kind in ("input", "output"):
             if (tokens := fields.get(f"{kind}_tokens")) is not None:
-                self._tokens.labels(model, provider, kind).observe(tokens)
+                children[self._tokens, model, provider, kind].observe(tokens)
         if (first_ms := fields.get("first_token_ms")) is not None:
-            self._first.labels(model, provider).observe(first_ms / 1000)
+            children[self._first, model, provider].observe(first_ms / 1000)
             if (tokens := fields.get("output_tokens", 0)) > 1:
-                self._each.labels(model, provider).observe((duration - first_ms / 1000) / (tokens - 1))
+                children[self._each, model, provider].observe((duration - first_ms / 1000) / (tokens - 1))
 
     def _model(self, fields: Mapping[str, Any]) -> str:
         if "upstream" not in fields:  # the name may be anything
