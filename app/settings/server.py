@@ -255,4 +255,4 @@ class Key:
 
     def may_use(self, model: str) -> bool:
         """Whether one of the patterns covers this public name."""
-        return any(fnmatchcase(model, pattern) for pattern in self.models)
+        return self.may_use_all or any(fnmatchcase(model, pattern) for pattern in self.models)

@@ -37,14 +37,18 @@ def no_room(message: str) -> Problem:
 
 def fault_of(url: bytes, headers: Sequence[tuple[bytes, bytes]], version: str, most: int) -> Problem | None:
     """What is wrong with a complete head, of which `most` bytes are allowed."""
-    if len(url) + sum(len(name) + len(value) + 4 for name, value in headers) > most:
+    size, hosts, encodings = len(url), 0, []
+    for name, value in headers:
+        size += len(name) + len(value) + 4
+        hosts += name == b"host"
+        if name == b"transfer-encoding":
+            encodings.append(value.lower())
+    if size > most:
         return too_long(most)
-    hosts = sum(name == b"host" for name, _ in headers)
     if hosts > 1 or (not hosts and version == "1.1"):
         return NO_HOST
     if version not in {"1.0", "1.1"}:
         return BAD
-    encodings = [value.lower() for name, value in headers if name == b"transfer-encoding"]
     if encodings and (encodings != [b"chunked"] or version != "1.1"):
         return ENCODED  # the parser reads chunks whatever precedes that word
     return None
