@@ -3,9 +3,9 @@
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
 from http import HTTPStatus
+from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple
 
 from starlette.datastructures import Headers
@@ -28,6 +28,7 @@ CONVERSATION: Final = ("conversation_id", "conversation-id", "thread-id", "sessi
 """Headers in which clients such as Codex name a conversation."""
 HIDDEN: Final = frozenset({"cached_tokens", "client", "cost_source", "owner", "steps"})
 """Fields that only observers see."""
+_TELLING: Final = frozenset(name.encode() for name in ("traceparent", "originator", *CONVERSATION))
 _TRACEPARENT: Final = re.compile(r"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 
 
@@ -43,7 +44,12 @@ class Client(NamedTuple):
 def told_by(headers: Headers) -> dict[str, Any]:
     """What the headers say about a turn: its place in its client's trace, and its client."""
     told: dict[str, Any] = {}
-    given = dict(reversed(headers.items()))  # of several, the first counts; each search in the headers is slow
+    given: dict[str, str] = {}  # each search in the headers is slow
+    for raw_name, raw_value in headers.raw:
+        if raw_name in _TELLING:
+            given.setdefault(raw_name.decode(), raw_value.decode("latin-1"))  # of several, the first counts
+    if not given:
+        return told
     traceparent = given.get("traceparent", "")
     if _TRACEPARENT.fullmatch(traceparent):
         told["traceparent"] = traceparent
@@ -92,14 +98,9 @@ class TurnLog:
         """Called when the request is understood."""
         self._observers.requested(request, for_codex=for_codex, sees_causes=sees_causes)
 
-    @contextmanager
-    def reading(self, raw: dict[str, Any], size: int) -> Iterator[None]:
+    def reading(self, raw: dict[str, Any], size: int) -> "_Reading":
         """Around the reading of a request from this JSON object of `size` bytes, which may not be a valid one."""
-        try:
-            yield
-        except ProblemError:
-            self._observers.invalid(raw, size)
-            raise
+        return _Reading(self._observers, raw, size)
 
     def asked(
         self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str, prompt: Any = None
@@ -148,8 +149,11 @@ class TurnLog:
 
     def sent(self, batch: list[Event]) -> None:
         """Called when a batch is sent to the client. Those that are sent directly do not come through `watch`."""
-        if self._first is None and any(isinstance(event, ItemEvent | RelayedItem) for event in batch):
-            self._first = time.perf_counter()
+        if self._first is None:
+            for event in batch:
+                if isinstance(event, ItemEvent | RelayedItem):
+                    self._first = time.perf_counter()
+                    break
         self._observers.sent(batch)
 
     def refused(self, problem: Problem) -> None:
@@ -194,6 +198,26 @@ class TurnLog:
                 received=usage.output_tokens,
             )
             self.note(cost_estimate=round(cost, 8), cost_source=price.source)
+
+
+class _Reading:
+    """Around the reading of a request: observers are told of what is no valid one."""
+
+    __slots__ = ("_observers", "_raw", "_size")
+
+    def __init__(self, observers: Observers, raw: dict[str, Any], size: int) -> None:
+        self._observers = observers
+        self._raw = raw
+        self._size = size
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, ProblemError):
+            self._observers.invalid(self._raw, self._size)
 
 
 class NoLog(TurnLog):
