@@ -59,7 +59,8 @@ def parse_object(raw: dict[str, Any], bounds: Bounds = BOUNDS, size: int = 0) ->
     known["raw"] = raw
     known["size"] = size
     request = validated(CreateResponse, known)
-    return request.model_copy(update={"warnings": warnings_about(posted, KNOWN, request)})
+    warnings = warnings_about(posted, KNOWN, request)
+    return request.model_copy(update={"warnings": warnings}) if warnings else request
 
 
 def _parse_text(raw: object) -> TextConfig:

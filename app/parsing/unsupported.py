@@ -5,7 +5,6 @@ from typing import Any, Final
 
 from ..protocol.problems import refuse
 from ..protocol.request.create_response import CONTEXTS, ENCRYPTED_REASONING, SERVICE_TIERS, CreateResponse
-from ..protocol.request.shape import Shape
 from ..protocol.warnings import ClientWarning
 from .validation import SHOWN
 
@@ -97,7 +96,9 @@ def refuse_stateful(posted: dict[str, Any]) -> None:
 def warnings_about(posted: dict[str, Any], known: Container[str], request: CreateResponse) -> tuple[ClientWarning, ...]:
     """A warning for each parameter that has no effect, where the client could expect one."""
     unknown = [key for key in posted if key not in known and key not in QUIET]
-    unknown += [f"{name}.{key}" for name in _GROUPS for key in _unknown_members(getattr(request, name))]
+    for name in _GROUPS:
+        if (group := getattr(request, name)) is not None:
+            unknown += [f"{name}.{key}" for key, value in (group.model_extra or {}).items() if value is not None]
     warnings = [_unknown(key[:SHOWN], f"'{key[:SHOWN]}' has no effect on this server.") for key in unknown[:MOST_NAMED]]
     if len(unknown) > MOST_NAMED:
         details = f"{len(unknown) - MOST_NAMED} other parameters have no effect on this server either."
@@ -117,11 +118,6 @@ def warnings_about(posted: dict[str, Any], known: Container[str], request: Creat
             path = f"include[{index}]"
             warnings.append(ClientWarning(path, "include", f"'{path}' has no effect on this server."))
     return tuple(warnings)
-
-
-def _unknown_members(group: Shape | None) -> list[str]:
-    extras = {} if group is None else group.model_extra or {}
-    return [key for key, value in extras.items() if value is not None]
 
 
 def _of_members(request: CreateResponse) -> list[ClientWarning]:
