@@ -23,6 +23,8 @@ class Capabilities(Can):
 
     def over(self, other: "Capabilities") -> "Capabilities":
         """These capabilities; those that are None here are taken from `other`."""
+        if other is ANYTHING:
+            return self
         return other.model_copy(update={name: value for name, value in self if value is not None})
 
     def formats(self, *, beside_tools: bool) -> tuple[Format, ...] | None:
