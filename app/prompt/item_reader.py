@@ -104,13 +104,13 @@ class _ItemReader:
         self, table: BridgeTable, rules: PromptRules, open_state: Opener | None, search: OwnSearch | None
     ) -> None:
         self._table = table
+        self._rules = rules
         self._search = search
         self._open_state = open_state
         self._system_messages = rules.model.system_messages
         self._signed_reasoning = rules.signed_reasoning
         self._why_left_out = REFUSED if rules.state_was_refused else UNSIGNED
         self._parts = PartReader(rules)
-        self._leniently = PartReader(replace(rules, server=rules.server.model_copy(update={"lenient": True})))
         self._history = History(rules.call_ids)
         self._gives_back = False
         """Whether the server gets state back. It would refuse a call that it wrote, but that lacks its own state."""
@@ -271,7 +271,8 @@ class _ItemReader:
 
     def _read_screenshot(self, item: ComputerOutputItem, path: str) -> list[ClientWarning]:
         """Adds what a computer showed. A model that sees no pictures reads that there was one."""
-        read = self._leniently.parts(item.output, f"{path}.output")
+        lenient = self._rules.server.model_copy(update={"lenient": True})
+        read = PartReader(replace(self._rules, server=lenient)).parts(item.output, f"{path}.output")
         self._history.add(User((Text(f"[{item.type}]"), *read.parts)))
         return [*read.warnings, as_text_warning(path, item.type)]
 
