@@ -95,12 +95,16 @@ class Citations:
     def end_block(self) -> list[Delta]:
         """The citations of Claude's block of text, which has ended: each is about the whole block."""
         start, self._block_start = self._block_start, self._length
+        if not self._block_pages:
+            return []
         pages, self._block_pages = self._block_pages, []
         return [self._delta(_Cited(page, start, self._length)) for page in pages]
 
     def rest(self) -> list[Delta]:
         """The citations that remain at the end: those whose offsets need the whole text, and those still waiting."""
         deltas = self.end_block()
+        if not (self.waiting or self._supports or self._sources):  # as in most answers
+            return deltas
         in_order = sorted(self.waiting, key=itemgetter(1))
         waiting = [cited._replace(end=min(cited.end, self._length)) for _, _, cited in in_order]
         if self._supports or self._sources:
