@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 import msgspec
+from msgspec import UNSET
 
 from ..protocol.events import (
     ContentPartDone,
@@ -89,7 +90,11 @@ def _length(value: Any, most: int) -> int:
     while left and size <= most:
         each = left.pop()
         size += _EACH
-        if isinstance(each, str | bytes):
+        if type(each) is str:  # as most are
+            size += len(each)
+        elif each is None or each is UNSET:
+            continue
+        elif isinstance(each, str | bytes):
             size += len(each)
         elif isinstance(each, list | tuple):
             left.extend(each)
