@@ -100,11 +100,17 @@ _rounds: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, FairRounds]] = WeakK
 
 def steps_of(owner: str) -> CallerSteps:
     """The steps of this caller on the running loop."""
-    return _rounds.setdefault(asyncio.get_running_loop(), FairRounds()).of(owner)
+    loop = asyncio.get_running_loop()
+    rounds = _rounds.get(loop)
+    if rounds is None:
+        rounds = _rounds[loop] = FairRounds()
+    return rounds.of(owner)
 
 
 async def wait_to_start(owner: str) -> None:
     """Returns in a round in which this caller may begin one more turn."""
+    if not owner:
+        return
     with steps_of(owner) as steps:
         if steps.must_wait(START):
             await steps.wait(START)
