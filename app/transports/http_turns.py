@@ -12,7 +12,6 @@ answer without `stream` that fails is an HTTP error at any time: nothing of it h
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Mapping
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
@@ -39,7 +38,7 @@ from . import sse
 from .auth import Auth, vouch
 from .body_writer import BodyWriter, body_writer
 from .middleware import error_response
-from .receiving import Bodies, UntilDisconnect
+from .receiving import Bodies, HeldBody, UntilDisconnect
 
 COUNTED_BY: Final = "x-am-token-count"
 """The header that says whether the upstream counted."""
@@ -76,8 +75,12 @@ class TurnEndpoint(ABC):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """ASGI."""
         try:
-            async with self._turn(request_id=scope["state"]["request_id"], **told_by(Headers(scope=scope))) as turn:
-                response = await self._serve(turn, scope, receive, send)
+            told = told_by(Headers(scope=scope))
+            async with (
+                self._turn(request_id=scope["state"]["request_id"], **told) as turn,
+                UntilDisconnect(receive) as client,
+            ):
+                response = await self._serve(turn, scope, client, send)
         except ProblemError as error:
             response = error_response(error.problem)
         except ClientGoneError:
@@ -86,18 +89,19 @@ class TurnEndpoint(ABC):
             await response(scope, receive, send)
 
     @abstractmethod
-    async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse | None:
-        """The response, to be sent when the turn has ended; None if it has been sent."""
+    async def _serve(
+        self, turn: TurnLifecycle, scope: Scope, client: UntilDisconnect, send: Send
+    ) -> HttpResponse | None:
+        """The response, to be sent when the turn has ended; None if it has been sent.
+
+        `ClientGoneError` is raised in it when the client disconnects.
+        """
 
     def _turn(self, **fields: Any) -> TurnLifecycle:
         return self.service.turn(**fields)
 
-    @asynccontextmanager
-    async def _body(self, turn: TurnLifecycle, scope: Scope, receive: Receive) -> AsyncIterator[tuple[bytes, str]]:
-        """Admits the turn; yields its body and its header `originator`.
-
-        Raises `ClientGoneError` when the client disconnects.
-        """
+    async def _admitted(self, turn: TurnLifecycle, scope: Scope) -> Headers:
+        """Admits the turn; returns the headers of its request."""
         headers = Headers(scope=scope)
         caller = self.auth.caller(headers)
         vouch(scope, caller)
@@ -109,27 +113,37 @@ class TurnEndpoint(ABC):
             scope["state"]["headers"] = self.service.limits.headers(caller)
         await wait_to_start(caller.owner)
         turn.log.reached("admitted")
-        async with self.bodies.read(headers, receive, caller) as body, UntilDisconnect(receive):
+        return headers
+
+    def _body(self, turn: TurnLifecycle, headers: Headers, client: UntilDisconnect) -> HeldBody:
+        """The body of an admitted turn, as a context."""
+
+        def received() -> None:
+            client.listen()
             turn.log.reached("body")
-            yield body, headers.get("originator", "")
+
+        return self.bodies.read(headers, client.receive, turn.caller, received)
 
 
 class CreateEndpoint(TurnEndpoint):
     """POST /v1/responses. Chooses SSE or JSON by the body's `stream` alone."""
 
-    async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse | None:
-        running, stream = await self._begin(turn, scope, receive)
-        async with UntilDisconnect(receive):
-            if not stream:
-                return await self._response(turn, running)
-            await running.open(self.server.first_payload_wait)
-            turn.log.note(status=HTTPStatus.OK.value)
-            await _stream(turn, running, send, body_writer(scope))
+    async def _serve(
+        self, turn: TurnLifecycle, scope: Scope, client: UntilDisconnect, send: Send
+    ) -> HttpResponse | None:
+        running, stream = await self._begin(turn, scope, client)
+        if not stream:
+            return await self._response(turn, running)
+        await running.open(self.server.first_payload_wait)
+        turn.log.note(status=HTTPStatus.OK.value)
+        await _stream(turn, running, send, body_writer(scope))
         return None
 
-    async def _begin(self, turn: TurnLifecycle, scope: Scope, receive: Receive) -> tuple[BegunTurn, bool]:
-        async with self._body(turn, scope, receive) as (body, originator):
+    async def _begin(self, turn: TurnLifecycle, scope: Scope, client: UntilDisconnect) -> tuple[BegunTurn, bool]:
+        headers = await self._admitted(turn, scope)
+        async with self._body(turn, headers, client) as body:
             create = await self.service.read(body, turn)
+            originator = headers.get("originator", "")
             return await self.service.begin(create, turn, originator=originator), create.stream
 
     @staticmethod
@@ -143,19 +157,18 @@ class CreateEndpoint(TurnEndpoint):
 class SummaryEndpoint(TurnEndpoint):
     """POST to `SUMMARY_PATH`: answers with a summary alone."""
 
-    async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
-        running, kept = await self._begin(turn, scope, receive)
-        async with UntilDisconnect(receive):
-            last = await _answer(turn, running)
-            turn.log.note(status=HTTPStatus.OK.value)
-            cut = [SUMMARY_CUT] if last.response.status == "incomplete" else []
-            body = await self.service.summary_body(last, kept, running.size)
-            return _json(body, in_header([*running.warnings, *running.late_warnings, *cut]))
+    async def _serve(self, turn: TurnLifecycle, scope: Scope, client: UntilDisconnect, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
+        running, kept = await self._begin(turn, scope, client)
+        last = await _answer(turn, running)
+        turn.log.note(status=HTTPStatus.OK.value)
+        cut = [SUMMARY_CUT] if last.response.status == "incomplete" else []
+        body = await self.service.summary_body(last, kept, running.size)
+        return _json(body, in_header([*running.warnings, *running.late_warnings, *cut]))
 
     async def _begin(
-        self, turn: TurnLifecycle, scope: Scope, receive: Receive
+        self, turn: TurnLifecycle, scope: Scope, client: UntilDisconnect
     ) -> tuple[BegunTurn, list[dict[str, Any]]]:
-        async with self._body(turn, scope, receive) as (body, _):
+        async with self._body(turn, await self._admitted(turn, scope), client) as body:
             create = await self.service.read_for_summary(body, turn)
             running = await self.service.begin(create, turn, originator="")
             return running, await self.service.kept(create)
@@ -167,10 +180,11 @@ class CountEndpoint(TurnEndpoint):
     def _turn(self, **fields: Any) -> TurnLifecycle:
         return self.service.count_only(**fields)
 
-    async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
-        async with self._body(turn, scope, receive) as (body, originator):
+    async def _serve(self, turn: TurnLifecycle, scope: Scope, client: UntilDisconnect, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
+        headers = await self._admitted(turn, scope)
+        async with self._body(turn, headers, client) as body:
             create = await self.service.read(body, turn)
-            counted, warnings = await self.service.count(create, turn, originator=originator)
+            counted, warnings = await self.service.count(create, turn, originator=headers.get("originator", ""))
         turn.log.note(finish="counted", status=HTTPStatus.OK.value)
         count = {"object": "response.input_tokens", "input_tokens": counted.tokens}
         counted_by = {COUNTED_BY: "upstream" if counted.by_upstream else "estimated"}

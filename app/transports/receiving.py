@@ -12,10 +12,10 @@ that it becomes are counted in the same way, and those that it came as until the
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from functools import partial
 from types import TracebackType
-from typing import Final, Self
+from typing import Any, Final, Self
 
 from starlette.datastructures import Headers
 from starlette.types import Receive
@@ -41,25 +41,26 @@ class Bodies:
         self._timeout = server.body_timeout
         self._quota = quota
 
-    @asynccontextmanager
-    async def read(self, headers: Headers, receive: Receive, caller: Key) -> AsyncIterator[bytes]:
-        """The body, whose bytes count as the caller's until the block ends.
+    def read(
+        self, headers: Headers, receive: Receive, caller: Key, received: Callable[[], None] = lambda: None
+    ) -> "HeldBody":
+        """The body, as a context: its bytes count as the caller's until the block ends.
 
         Raises `ProblemError` if it is no JSON by its headers, cannot be decoded, is too long or too slow, or if the
-        caller or the server already holds too many bytes; `ClientGoneError` if the client disconnects.
+        caller or the server already holds too many bytes; `ClientGoneError` if the client disconnects. `received` is
+        called when all of it is there.
         """
+        return HeldBody(_Counted(self._quota, caller), partial(self._read, headers, receive), received)
+
+    async def _read(self, headers: Headers, receive: Receive, counted: "_Counted") -> bytes:
         encoding = self._check(headers)
         arrived = bytearray()
-        counted = _Counted(self._quota, caller)
-        try:
-            await self._receive(receive, counted, arrived)
-            if encoding is not None:
-                arrived = await self._decode(BodyDecoder(encoding, arrived), arrived, counted)
-            body = bytes(arrived)
-            arrived.clear()  # otherwise it would be in memory twice
-            yield body
-        finally:
-            counted.give_back_all()
+        await self._receive(receive, counted, arrived)
+        if encoding is not None:
+            arrived = await self._decode(BodyDecoder(encoding, arrived), arrived, counted)
+        body = bytes(arrived)
+        arrived.clear()  # otherwise it would be in memory twice
+        return body
 
     def _check(self, headers: Headers) -> str | None:
         """Its Content-Encoding."""
@@ -138,34 +139,68 @@ class _Counted:
         self.give_back(self._held)
 
 
+class HeldBody:
+    """A body that is read when the block begins, and counted until it ends."""
+
+    def __init__(
+        self, counted: _Counted, read: Callable[[_Counted], Awaitable[bytes]], received: Callable[[], None]
+    ) -> None:
+        self._counted = counted
+        self._read = read
+        self._received = received
+
+    async def __aenter__(self) -> bytes:
+        """Read it."""
+        try:
+            body = await self._read(self._counted)
+            self._received()
+        except BaseException:
+            self._counted.give_back_all()
+            raise
+        return body
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """It is not needed any more."""
+        self._counted.give_back_all()
+
+
 class UntilDisconnect:
-    """`async with UntilDisconnect(receive): …` raises `ClientGoneError` when the client disconnects first.
+    """`async with UntilDisconnect(receive): …` raises `ClientGoneError` when the client disconnects after `listen`.
 
     It costs one task and nothing else: there may be thousands of streams that wait.
     """
 
     def __init__(self, receive: Receive) -> None:
-        self._receive = receive
+        self.receive = receive
+        self._working: asyncio.Task[Any] | None = None
+        self._listening: asyncio.Task[None] | None = None
         self._gone = False
 
     async def __aenter__(self) -> Self:
-        """Listen."""
+        """Nothing is listened to yet."""
+        return self
+
+    def listen(self) -> None:
+        """Listen, when all of the body is received."""
         self._working = asyncio.current_task()
         self._listening = asyncio.create_task(self._listen())
-        return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop listening. A cancellation from elsewhere is passed on."""
+        if self._listening is None:
+            return
         self._listening.cancel()
-        del self._listening  # it will hold an error whose traceback holds this object, and so the whole turn
+        self._listening = None  # it will hold an error whose traceback holds this object, and so the whole turn
         working, self._working = self._working, None
         if self._gone and working is not None and working.uncancel() == 0 and kind is asyncio.CancelledError:
             raise ClientGoneError from None
 
     async def _listen(self) -> None:
-        while (await self._receive())["type"] != "http.disconnect":
+        while (await self.receive())["type"] != "http.disconnect":
             pass
         if self._working is not None:  # the work may have ended in this same step of the loop
             self._gone = True

@@ -7,7 +7,7 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.responses import Response as HttpResponse
-from starlette.types import Receive, Scope, Send
+from starlette.types import Scope, Send
 
 from ..off_loop import off_loop
 from ..searching.search_request import parse_search_request
@@ -16,6 +16,7 @@ from ..turns.lifecycle import TurnLifecycle
 from ..turns.service import LOGGED_NAME
 from ..turns.warning_output import in_header
 from .http_turns import TurnEndpoint
+from .receiving import UntilDisconnect
 
 
 @dataclass(eq=False)
@@ -27,9 +28,9 @@ class SearchEndpoint(TurnEndpoint):
     def _turn(self, **fields: Any) -> TurnLifecycle:
         return self.service.count_only(**fields)
 
-    async def _serve(self, turn: TurnLifecycle, scope: Scope, receive: Receive, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
+    async def _serve(self, turn: TurnLifecycle, scope: Scope, client: UntilDisconnect, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
         self.auth.key_holder(Headers(scope=scope), "This server searches the web")
-        async with self._body(turn, scope, receive) as (body, _):
+        async with self._body(turn, await self._admitted(turn, scope), client) as body:
             raw = await self.service.decode(body)
             request = await off_loop(len(body), parse_search_request, raw)
             turn.log.note(model=request.model[:LOGGED_NAME])

@@ -22,11 +22,17 @@ class Client:
         return {"type": "http.disconnect"}
 
 
+def listening(client: Client) -> UntilDisconnect:
+    until = UntilDisconnect(client.receive)
+    until.listen()
+    return until
+
+
 async def test_work_for_a_client_that_hangs_up_is_cancelled_where_it_stands() -> None:
     client = Client()
     asyncio.get_running_loop().call_later(0.01, client.hung_up.set)
     with pytest.raises(ClientGoneError):
-        async with UntilDisconnect(client.receive):
+        async with listening(client):
             await asyncio.sleep(60)
     task = asyncio.current_task()
     assert task is not None
@@ -35,7 +41,7 @@ async def test_work_for_a_client_that_hangs_up_is_cancelled_where_it_stands() ->
 
 async def test_work_that_ends_first_is_not_touched_when_the_client_hangs_up_later() -> None:
     client = Client()
-    async with UntilDisconnect(client.receive):
+    async with listening(client):
         await asyncio.sleep(0)
         client.hung_up.set()
     await asyncio.sleep(0.01)
@@ -43,13 +49,13 @@ async def test_work_that_ends_first_is_not_touched_when_the_client_hangs_up_late
 
 async def test_work_that_fails_fails_with_its_own_error() -> None:
     with pytest.raises(KeyError):
-        async with UntilDisconnect(Client().receive):
+        async with listening(Client()):
             raise KeyError
 
 
 async def test_work_that_is_cancelled_elsewhere_is_cancelled() -> None:
     async def work() -> None:
-        async with UntilDisconnect(Client().receive):
+        async with listening(Client()):
             await asyncio.sleep(60)
 
     working = asyncio.create_task(work())
@@ -63,7 +69,7 @@ async def test_a_client_that_hung_up_before_is_noticed_at_the_first_wait() -> No
     client = Client()
     client.hung_up.set()
     with pytest.raises(ClientGoneError):
-        async with UntilDisconnect(client.receive):
+        async with listening(client):
             await asyncio.sleep(60)
 
 
@@ -72,7 +78,7 @@ async def test_nothing_is_left_for_the_collector() -> None:
     gc.disable()
     try:
         client = Client()
-        async with UntilDisconnect(client.receive):
+        async with listening(client):
             await asyncio.sleep(0)
         kept = weakref.ref(client)
         del client
