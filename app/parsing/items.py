@@ -10,7 +10,7 @@ from .shaped import shaped
 from .validation import an_object, type_of, wrong_type
 
 NO_PICTURE: Final = "[A picture was left out here: this server keeps no files.]"
-_LISTS: Final = ("content", "output", "summary", "tools")
+_LISTS: Final = frozenset({"content", "output", "summary", "tools"})
 _LISTS_OF_ACTIONS: Final = ("command", "commands")
 _OF_MESSAGES: Final = {name for name, field in MessageItem.model_fields.items() if field.is_required()}
 """The members that every message must have."""
@@ -21,15 +21,13 @@ def entries_of(raw: object) -> int:
     if not isinstance(raw, dict):
         return 0
     count = 0
-    for name in _LISTS:
-        held = raw.get(name)
-        if isinstance(held, list):
+    for name, held in raw.items():
+        if type(held) is list and name in _LISTS:
             count += len(held)
             if name == "tools":
                 count += sum(map(entries_of, held))
-    action = raw.get("action")
-    if isinstance(action, dict):
-        count += sum(len(held) for name in _LISTS_OF_ACTIONS if isinstance(held := action.get(name), list))
+        elif name == "action" and isinstance(held, dict):
+            count += sum(len(words) for key in _LISTS_OF_ACTIONS if isinstance(words := held.get(key), list))
     return count
 
 
@@ -61,11 +59,12 @@ def parse_input(raw: object, bounds: Bounds) -> str | list[InputItem]:
 def parse_item(raw: object, path: str) -> InputItem:
     """One item, by its `type`; without one it is a message."""
     item = an_object(raw, path)
-    kind = _kind(item, path)
+    kind = item.get("type")
+    if type(kind) is not str:
+        kind = _kind(item, path)
+        item = {**item, "type": kind}
     if kind == "item_reference":
         raise _reference(path)
-    if item.get("type") is None:
-        item = {**item, "type": kind}
     if kind == "computer_call_output":
         item = {**item, "output": _with_picture(item.get("output"))}
     shape: type[InputItem] = ITEMS[kind] if kind in ITEMS else BRIDGES.item_shapes.get(kind, UnknownItem)

@@ -39,7 +39,7 @@ def _refuse_depth(raw: dict[str, Any]) -> None:
             child
             for node in level
             for child in (node.values() if type(node) is dict else node)
-            if type(child) is dict or type(child) is list
+            if (kind := type(child)) is dict or kind is list
         ]
         if not level:
             return

@@ -8,7 +8,7 @@ from ..protocol.problems import refuse
 from ..protocol.request.input_parts import PARTS, Content, InputPart, UnknownPart
 from ..protocol.request.shape import Holds, Nested, OneOf, Shape
 from ..protocol.request.tools import NamespaceTool, OtherTool, Tool
-from .validation import AnyShape, an_array, an_object, missing, type_of, validated, wrong_type
+from .validation import AnyShape, an_array, an_object, missing, typed_object, validated, wrong_type
 
 
 def shaped(shape: type[AnyShape], raw: dict[str, Any], path: str) -> AnyShape:
@@ -42,13 +42,12 @@ def parse_tools(raw: object, path: str) -> list[Tool]:
 
 
 def _parse_part(raw: object, path: str) -> InputPart:
-    part = an_object(raw, path)
-    return validated(PARTS.get(type_of(part, path), UnknownPart), part, path)
+    part, kind = typed_object(raw, path)
+    return validated(PARTS.get(kind, UnknownPart), part, path)
 
 
 def _parse_tool(raw: object, path: str) -> Tool:
-    tool = an_object(raw, path)
-    kind = type_of(tool, path)
+    tool, kind = typed_object(raw, path)
     if kind == "namespace":
         return shaped(NamespaceTool, tool, path)
     bridge = BRIDGES.by_tool.get(kind)
@@ -68,20 +67,19 @@ def _nested(shape: type[Shape]) -> tuple[tuple[str, Holds | OneOf | Nested], ...
 
 def _member(mark: Holds | OneOf | Nested, raw: object, path: str) -> object:
     """The parsed value of a marked member."""
+    if mark is Holds.PARTS:
+        return parse_content(raw, path)
     if isinstance(mark, OneOf):
         return _one_of(mark, raw, path)
     if isinstance(mark, Nested):
         return shaped(mark.shape, an_object(raw, path), path)
-    if mark is Holds.PARTS:
-        return parse_content(raw, path)
     if raw is None:
         raise missing(path)
     return parse_tools(raw, path)
 
 
 def _one_of(mark: OneOf, raw: object, path: str) -> Shape:
-    held = an_object(raw, path)
-    kind = type_of(held, path)
+    held, kind = typed_object(raw, path)
     if kind in mark.shapes:
         return validated(mark.shapes[kind], held, path)
     if mark.otherwise is not None:

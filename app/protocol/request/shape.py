@@ -15,8 +15,11 @@ class Shape(BaseModel):
 
     def member(self, name: str) -> Any:
         """The member of this name, known or not; None if there is none. `getattr` is slow where there is none."""
-        held = vars(self)
-        return held[name] if name in held else (self.model_extra or {}).get(name)
+        held = self.__dict__
+        if name in held:
+            return held[name]
+        extra = self.__pydantic_extra__
+        return extra.get(name) if extra else None
 
 
 class Holds(Enum):
