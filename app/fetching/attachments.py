@@ -87,8 +87,10 @@ class Attachments:
     def _url_parts(self, items: list[InputItem], positions: Sequence[int], can: Capabilities) -> Iterator[_UrlPart]:
         for index, (item, position) in enumerate(zip(items, positions, strict=True)):
             for key in CONTENT:
-                content = item.member(key)
-                for number, part in enumerate(content if isinstance(content, list) else ()):
+                content = vars(item).get(key)
+                if type(content) is not list:
+                    continue
+                for number, part in enumerate(content):
                     if isinstance(part, InputImagePart) and part.image_url and not is_data_uri(part.image_url):
                         if can.vision is not False and self._fetches_image(part.image_url):
                             yield _UrlPart(index, position, key, number, "image", part.image_url)
