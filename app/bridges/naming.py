@@ -38,13 +38,14 @@ class Names:
 
     def of(self, tool: ToolName) -> str:
         """The name of the function that carries this tool. Each later call returns the same name."""
-        if tool not in self._names:
+        known = self._names.get(tool)
+        if known is None:
             attempts = count()
             name = _flat(tool)
             while not _FITS.fullmatch(name) or self._tools.setdefault(name, tool) != tool:
                 name = _marked(tool, next(attempts))
-            self._names[tool] = name
-        return self._names[tool]
+            known = self._names[tool] = name
+        return known
 
 
 def _flat(tool: ToolName) -> str:

@@ -18,13 +18,16 @@ OF_PROGRAMS: Final = ("allowed_callers", *WITHOUT_EFFECT)
 
 def only_for_programs(tool: Tool) -> bool:
     """Whether the model itself may not call this tool."""
-    callers = (tool.model_extra or {}).get("allowed_callers")
+    extra = tool.model_extra
+    if not extra:
+        return False
+    callers = extra.get("allowed_callers")
     return isinstance(callers, list) and bool(callers) and "direct" not in callers
 
 
 def lost_members(tools: Iterable[Tool]) -> list[ClientWarning]:
     """One warning for each member that has no effect, however many tools have it."""
-    found = {name for tool in tools for name in WITHOUT_EFFECT if (tool.model_extra or {}).get(name)}
+    found = {name for tool in tools if (extra := tool.model_extra) for name in WITHOUT_EFFECT if extra.get(name)}
     return [
         ClientWarning("tools", name, f"'{name}' on tools has no effect: {why}")
         for name, why in WITHOUT_EFFECT.items()

@@ -183,8 +183,8 @@ class BridgeTable:
 
     def _bridged(self, name: str) -> BridgedTool:
         """The tool of the function with this name. An undeclared function is passed through unchanged."""
-        unknown = BridgedTool(ToolName("function", name), FunctionSpec(name=name), FUNCTION)
-        return self._known.get(name, unknown)
+        known = self._known.get(name)
+        return BridgedTool(ToolName("function", name), FunctionSpec(name=name), FUNCTION) if known is None else known
 
     def _meant(self, tool: ToolName) -> ToolName:
         """The tool of a past call. OpenAI gives a function that was found by a search its own name as its namespace.
@@ -201,8 +201,10 @@ class BridgeTable:
     def _past_tool(self, tool: ToolName, bridge: Bridge) -> BridgedTool:
         """A tool that was called in the past, declared or not. The model may call it again."""
         name = self._names.of(tool)
-        bridged = self._known.setdefault(name, BridgedTool(tool, FunctionSpec(name=name), bridge))
-        self._tools.add(bridged.tool)
+        bridged = self._known.get(name)
+        if bridged is None:
+            bridged = self._known[name] = BridgedTool(tool, FunctionSpec(name=name), bridge)
+            self._tools.add(tool)
         return bridged
 
     def _take(self, offers: Sequence[Offer]) -> dict[str, BridgedTool]:
