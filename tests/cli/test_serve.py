@@ -20,7 +20,7 @@ import httpx
 import pytest
 
 from app.cli.listening import listen
-from app.cli.reloading_server import ReloadingServer
+from app.cli.reloading_server import YOUNG, ReloadingServer
 from app.cli.serve import serve
 from app.main import build_app
 from app.settings import Server, Settings
@@ -125,6 +125,7 @@ def test_it_listens_on_addresses_of_all_kinds(host: str) -> None:
 def test_the_collector_of_garbage_works_from_the_start_on(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[object] = []
     monkeypatch.setattr(gc, "freeze", lambda: seen.append("freeze"))
+    monkeypatch.setattr(gc, "set_threshold", seen.append)
     with listen("127.0.0.1", 0) as listener:
 
         def ready() -> None:
@@ -137,7 +138,7 @@ def test_the_collector_of_garbage_works_from_the_start_on(monkeypatch: pytest.Mo
             server.run(sockets=[listener])
         finally:
             gc.enable()
-    assert seen == ["freeze", True]
+    assert seen == ["freeze", YOUNG, True]
 
 
 def test_the_first_signal_asks_and_the_second_insists() -> None:
