@@ -35,6 +35,8 @@ class InputChecks:
     """The checks of one answer."""
 
     def __init__(self) -> None:
+        self.has_lark = False
+        """Whether the inputs of any tool are held against a Lark grammar."""
         self._patterns = InputPatterns()
         self._taken = 0
         self._known: dict[CallInput, InputFault | None] = {}
@@ -46,6 +48,7 @@ class InputChecks:
 
     def check(self, path: str, name: str, form: InputForm) -> Check:
         """The check of inputs for this tool, whose grammar is at this path."""
+        self.has_lark |= form.syntax == "lark"
 
         def check(text: str) -> None:
             each = CallInput(path, name, form, text)

@@ -26,6 +26,12 @@ class GrammarChecks:
         self._checker = checker
         self._owner = owner
 
+    @property
+    def are_needed(self) -> bool:
+        """Whether there may be something to check: not if the tools of the turn are known, and none has a grammar."""
+        checks = _checks_of(self._asks.turn)
+        return checks is None or checks.has_lark
+
     async def watch(self, batches: AsyncGenerator[list[Event]]) -> AsyncGenerator[list[Event]]:
         """The same batches. Before the last one the calls are checked, so that its warnings are complete."""
         async with aclosing(batches):

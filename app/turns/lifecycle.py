@@ -104,7 +104,9 @@ class RunningTurn:
 
     def batches(self) -> AsyncIterator[list[Event]]:
         """Events, to be sent as they come; the last batch holds the last event."""
-        batches, comparison = self._checks.watch(self._pump.batches()), self._asks.comparison
+        batches, comparison = self._pump.batches(), self._asks.comparison
+        if self._checks.are_needed:
+            batches = self._checks.watch(batches)
         return batches if comparison is None else comparison.watch(batches)
 
     def interrupt(self, problem: Problem) -> None:
