@@ -129,7 +129,7 @@ async def _run(recording: Recording, service: TurnService) -> None:
         await running.open(0 if _failed_late(recording) else _FOREVER)
         if "status" in about.outcome:
             turn.log.note(status=HTTPStatus.OK.value)
-        last = await last_event(turn.watch(running.batches()))
+        last = await last_event(turn, running)
         if last.response.status == "failed" and not (create.stream or is_websocket):
             raise ProblemError(running.problem or FAILED)
 

@@ -11,7 +11,7 @@ answer without `stream` that fails is an HTTP error at any time: nothing of it h
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Awaitable, Mapping
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
@@ -191,10 +191,11 @@ class CountEndpoint(TurnEndpoint):
         return JSONResponse(count, headers=in_header(warnings) | counted_by)
 
 
-async def last_event(batches: AsyncIterator[list[Event]]) -> LastEvent | RelayedLast:
+async def last_event(turn: TurnLifecycle, running: BegunTurn) -> LastEvent | RelayedLast:
     """The event that ends a turn."""
     last: Event | None = None
-    async for batch in batches:
+    async for batch in running.batches():
+        turn.sends(batch)
         last = batch[-1] if batch else last
     return sse.checked_last(last)
 
@@ -205,7 +206,7 @@ async def _answer(turn: TurnLifecycle, running: BegunTurn, *, if_failed: str = "
     `if_failed` is added to the message of a turn that fails after it began.
     """
     await running.open(running.clocks.turn)
-    last = await last_event(turn.watch(running.batches()))
+    last = await last_event(turn, running)
     if last.response.status == "failed":
         problem = running.problem or FAILED
         raise ProblemError(replace(problem, message=problem.message + if_failed))
@@ -220,7 +221,8 @@ async def _stream(turn: TurnLifecycle, running: BegunTurn, send: Send, writer: B
     await send(sse.head(in_header(told)))
     if writer is not None:
         running.send_directly(_DirectClient(writer, turn.log, running.size))
-    async for batch in turn.watch(running.batches()):
+    async for batch in running.batches():
+        turn.sends(batch)
         late = [*not_told(running.warnings, told), *running.late_warnings] if is_last(batch) else ()
         if sse.is_short(batch, running.size):
             await send_body(sse.frames(batch, late))

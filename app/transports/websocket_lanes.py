@@ -6,7 +6,7 @@ the memory keeps its outcome, before the last event is sent, because another lan
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, NamedTuple
@@ -208,22 +208,23 @@ class Lane:
         try:
             await running.open(patience)
             turn.log.note(status=HTTPStatus.OK.value)
-            return await self._send_batches(turn.watch(running.batches()), frame, size, running, positions)
+            return await self._send_batches(turn, frame, size, running, positions)
         finally:
             self._running = self.response_id = None
 
     async def _send_batches(
         self,
-        batches: AsyncIterator[list[Event]],
+        turn: TurnLifecycle,
         frame: Frame,
         size: int,
         running: BegunTurn,
         positions: FramePositions,
     ) -> "Ended":
-        """Sends these batches with their warnings, late ones in the last event."""
+        """Sends the batches of a turn with their warnings, late ones in the last event."""
         sender, last, ended = self._context.sender, None, None
         told: Sequence[ClientWarning] = ()
-        async for batch in batches:
+        async for batch in running.batches():
+            turn.sends(batch)
             first = () if last is not None else running.warnings
             told = told or first
             late = [*not_told(running.warnings, told), *running.late_warnings] if is_last(batch) else ()

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Self
 
 from ..emitter.rules import StopReason
-from ..protocol.events import Event
+from ..protocol.events import Event, LastEvent, RelayedLast
 from ..protocol.problems import Problem, ProblemError
 from ..protocol.warnings import ClientWarning
 from ..settings import Key
@@ -184,9 +184,13 @@ class TurnLifecycle:
         self._running = running
         self.slot.on_end(running.interrupt)
 
-    def watch(self, batches: AsyncIterator[list[Event]]) -> AsyncIterator[list[Event]]:
-        """The same batches, logged. The slot is given back before the last one is sent."""
-        return self.log.watch(batches, at_end=self.slot.give_back)
+    def sends(self, batch: list[Event]) -> None:
+        """Called before a batch of `RunningTurn.batches` is sent. The slot is given back before the last one is."""
+        last = batch[-1] if batch else None
+        if isinstance(last, LastEvent | RelayedLast):
+            self.log.ends(last)
+            self.slot.give_back()
+        self.log.sent(batch)
 
     async def __aenter__(self) -> Self:
         """Nothing is held yet."""

@@ -3,7 +3,7 @@
 import logging
 import re
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple
@@ -135,20 +135,12 @@ class TurnLog:
         """Called when an upstream that was asked has refused."""
         self._observers.each(lambda observer: observer.attempt_failed(upstream, problem))
 
-    async def watch(
-        self, batches: AsyncIterator[list[Event]], *, at_end: Callable[[], None] = lambda: None
-    ) -> AsyncIterator[list[Event]]:
-        """The same batches. Records the time of the first item, and how the turn ended."""
-        async for batch in batches:
-            last = batch[-1] if batch else None
-            if isinstance(last, LastEvent | RelayedLast):
-                self._note_end(last.response)
-                at_end()
-            self.sent(batch)
-            yield batch
+    def ends(self, last: LastEvent | RelayedLast) -> None:
+        """Called before the event is sent that says how the turn ended."""
+        self._note_end(last.response)
 
     def sent(self, batch: list[Event]) -> None:
-        """Called when a batch is sent to the client. Those that are sent directly do not come through `watch`."""
+        """Called when a batch is sent to the client. Records the time of the first item."""
         if self._first is None:
             for event in batch:
                 if isinstance(event, ItemEvent | RelayedItem):

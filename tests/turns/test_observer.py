@@ -6,6 +6,7 @@ from app.parsing.request_body import parse_request
 from app.protocol.events import Event
 from app.protocol.problems import Problem, refuse
 from app.protocol.request.create_response import CreateResponse
+from app.transports.sse import checked_last
 from app.turns.lifecycle import TurnLifecycle
 from app.turns.limits import Limits
 from app.turns.log import TurnLog
@@ -46,12 +47,10 @@ async def test_an_observer_sees_a_turn_from_its_beginning_to_its_end() -> None:
     log = TurnLog([record], request_id="req_1")
     log.asked(parse_request(b'{"model": "demo", "input": "Hi"}'), {"messages": []}, ["no"], "there")
     emitter = new_emitter()
-
-    async def batches() -> Any:
-        yield emitter.begin()
-        yield [*emitter.feed([TextDelta("Hi"), COUNTED, END]), *emitter.end()]
-
-    assert [len(batch) async for batch in log.watch(batches())] == [2, 7]
+    log.sent(emitter.begin())
+    batch = [*emitter.feed([TextDelta("Hi"), COUNTED, END]), *emitter.end()]
+    log.ends(checked_last(batch[-1]))
+    log.sent(batch)
     log.write()
     last = ["OutputItemAdded", "ContentPartAdded", "OutputTextDelta", "OutputTextDone", "ContentPartDone"]
     assert record.calls == [
