@@ -24,15 +24,15 @@ PLACE: Final = "place"
 """The name in a request's state of the connection's place among all connections (`open_connections.py`)."""
 
 _FORWARDED: Final = frozenset(
-    {"cf-connecting-ip", "forwarded", "true-client-ip", "via", "x-client-ip", "x-forwarded-for", "x-real-ip"}
+    {b"cf-connecting-ip", b"forwarded", b"true-client-ip", b"via", b"x-client-ip", b"x-forwarded-for", b"x-real-ip"}
 )
 """Headers of a request that a proxy has passed on, perhaps from another machine."""
 
 
 def is_forwarded(headers: Headers) -> bool:
     """Whether a proxy says that it has passed on the request."""
-    for name in headers:  # noqa: SIM110 — `any` takes twice as long
-        if name in _FORWARDED or name.startswith("x-forwarded-"):
+    for name, _ in headers.raw:  # noqa: SIM110 — `any` takes twice as long
+        if name in _FORWARDED or name.startswith(b"x-forwarded-"):
             return True
     return False
 

@@ -51,30 +51,35 @@ class HostGuard:
         """ASGI. It is no coroutine itself, because the application that it calls may wait for a long time."""
         if scope["type"] not in {"http", "websocket"}:
             return self._app(scope, receive, send)
-        headers = Headers(scope=scope)
-        origin = headers.get("origin")
-        problem = self._host_problem(headers)
+        host = origin = None
+        for name, value in reversed(scope["headers"]):  # of several, the first counts
+            if name == b"host":
+                host = value.decode("latin-1")
+            elif name == b"origin":
+                origin = value.decode("latin-1")
+        problem = self._host_problem(host)
         if problem is None and scope["type"] == "websocket":
-            problem = self._origin_problem(headers, origin)
+            problem = self._origin_problem(host, origin)
         if problem is not None:
             return _refuse(problem, scope, receive, send)
         if scope["type"] == "websocket" or not self._origins:
             return self._app(scope, receive, send)
+        headers = Headers(scope=scope)
         if origin is not None and scope["method"] == "OPTIONS" and "access-control-request-method" in headers:
             return self._preflight_response(headers, origin)(scope, receive, send)
         return self._app(scope, receive, self._with_cors_headers(origin, send))
 
-    def _host_problem(self, headers: Headers) -> Problem | None:
-        if self._hosts is None or "host" not in headers:  # no browser leaves it out, and HTTP/1.1 demands it
+    def _host_problem(self, host: str | None) -> Problem | None:
+        if self._hosts is None or host is None:  # no browser leaves it out, and HTTP/1.1 demands it
             return None
-        match = _HOST.fullmatch(headers["host"])
+        match = _HOST.fullmatch(host)
         name = match["name"].strip("[]").rstrip(".").lower() if match else ""
         if name in self._hosts or is_loopback(name):
             return None
         return _FOREIGN_HOST
 
-    def _origin_problem(self, headers: Headers, origin: str | None) -> Problem | None:
-        if origin is None or self._is_listed(origin) or _is_of_host(origin, headers.get("host")):
+    def _origin_problem(self, host: str | None, origin: str | None) -> Problem | None:
+        if origin is None or self._is_listed(origin) or _is_of_host(origin, host):
             return None
         return _FOREIGN_PAGE
 

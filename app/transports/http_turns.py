@@ -39,7 +39,9 @@ from .auth import Auth, vouch
 from .body_writer import BodyWriter, body_writer
 from .middleware import error_response
 from .receiving import Bodies, HeldBody, UntilDisconnect
+from .request_headers import value_of
 
+OK: Final = HTTPStatus.OK.value
 COUNTED_BY: Final = "x-am-token-count"
 """The header that says whether the upstream counted."""
 FAILED: Final = Problem(code="upstream_error", message="The model's server failed while it answered.")
@@ -135,7 +137,7 @@ class CreateEndpoint(TurnEndpoint):
         if not stream:
             return await self._response(turn, running)
         await running.open(self.server.first_payload_wait)
-        turn.log.note(status=HTTPStatus.OK.value)
+        turn.log.note(status=OK)
         await _stream(turn, running, send, body_writer(scope))
         return None
 
@@ -143,14 +145,14 @@ class CreateEndpoint(TurnEndpoint):
         headers = await self._admitted(turn, scope)
         async with self._body(turn, headers, client) as body:
             create = await self.service.read(body, turn)
-            originator = headers.get("originator", "")
+            originator = value_of(headers.raw, b"originator")
             return await self.service.begin(create, turn, originator=originator), create.stream
 
     @staticmethod
     async def _response(turn: TurnLifecycle, running: BegunTurn) -> HttpResponse:
         last = await _answer(turn, running, if_failed=" No part of the answer is returned.")
         body = await _body_of(last, running.size)
-        turn.log.note(status=HTTPStatus.OK.value)
+        turn.log.note(status=OK)
         return _json(body, in_header([*running.warnings, *running.late_warnings]))
 
 
@@ -160,7 +162,7 @@ class SummaryEndpoint(TurnEndpoint):
     async def _serve(self, turn: TurnLifecycle, scope: Scope, client: UntilDisconnect, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
         running, kept = await self._begin(turn, scope, client)
         last = await _answer(turn, running)
-        turn.log.note(status=HTTPStatus.OK.value)
+        turn.log.note(status=OK)
         cut = [SUMMARY_CUT] if last.response.status == "incomplete" else []
         body = await self.service.summary_body(last, kept, running.size)
         return _json(body, in_header([*running.warnings, *running.late_warnings, *cut]))
@@ -184,8 +186,8 @@ class CountEndpoint(TurnEndpoint):
         headers = await self._admitted(turn, scope)
         async with self._body(turn, headers, client) as body:
             create = await self.service.read(body, turn)
-            counted, warnings = await self.service.count(create, turn, originator=headers.get("originator", ""))
-        turn.log.note(finish="counted", status=HTTPStatus.OK.value)
+            counted, warnings = await self.service.count(create, turn, originator=value_of(headers.raw, b"originator"))
+        turn.log.note(finish="counted", status=OK)
         count = {"object": "response.input_tokens", "input_tokens": counted.tokens}
         counted_by = {COUNTED_BY: "upstream" if counted.by_upstream else "estimated"}
         return JSONResponse(count, headers=in_header(warnings) | counted_by)

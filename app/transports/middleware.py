@@ -9,7 +9,6 @@ from http import HTTPStatus
 from typing import Final
 
 import msgspec
-from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response as HttpResponse
@@ -20,6 +19,7 @@ from ..protocol.ids import NewId
 from ..protocol.problems import Problem, ProblemError
 from ..turns.limits import LEAVING
 from .content_encoding import ACCEPTED
+from .request_headers import value_of
 from .wrong_paths import advice
 
 INTERNAL_ERROR: Final = 1011
@@ -57,7 +57,7 @@ class RequestId:
             await self._app(scope, receive, send)
             return
         began = time.perf_counter()
-        request_id = self._id_of(Headers(scope=scope))
+        request_id = self._id_of(scope)
         scope.setdefault("state", {})["request_id"] = request_id
         sent = False
 
@@ -65,10 +65,13 @@ class RequestId:
             nonlocal sent
             if message["type"] in _FIRST:
                 sent = True
-                headers = MutableHeaders(scope=message)
-                headers["x-request-id"] = request_id
-                headers.update(scope["state"].get("headers", {}))
-                headers["openai-processing-ms"] = str(round((time.perf_counter() - began) * 1000))
+                milliseconds = round((time.perf_counter() - began) * 1000)
+                message["headers"] = [
+                    *message["headers"],
+                    (b"x-request-id", request_id.encode()),
+                    *[(name.encode(), value.encode()) for name, value in scope["state"].get("headers", {}).items()],
+                    (b"openai-processing-ms", b"%d" % milliseconds),
+                ]
             await send(message)
 
         try:
@@ -88,8 +91,8 @@ class RequestId:
                 with suppress(OSError, RuntimeError):  # the connection may have been closed meanwhile
                     await send({"type": "websocket.close", "code": INTERNAL_ERROR})
 
-    def _id_of(self, headers: Headers) -> str:
-        request_id = headers.get("x-request-id", "")
+    def _id_of(self, scope: Scope) -> str:
+        request_id = value_of(scope["headers"], b"x-request-id")
         return request_id if _CLIENT_ID.fullmatch(request_id) else self._new_id("req")
 
 

@@ -26,6 +26,7 @@ from ..settings import Key, Server
 from ..turns.lifecycle import ClientGoneError
 from ..turns.quota import Quota
 from .content_encoding import BodyDecoder, encoding_of
+from .request_headers import value_of
 
 SLOWEST: Final = 1024
 """Bytes a second below which a body uses up its credit."""
@@ -64,11 +65,11 @@ class Bodies:
 
     def _check(self, headers: Headers) -> str | None:
         """Its Content-Encoding."""
-        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        kind = value_of(headers.raw, b"content-type").partition(";")[0].strip().lower()
         if kind != "application/json" and not kind.endswith("+json"):
             raise refuse("unsupported_media_type", "Send JSON, with the header `Content-Type: application/json`.")
         encoding = encoding_of(headers)
-        declared = headers.get("content-length", "")
+        declared = value_of(headers.raw, b"content-length")
         if declared.isdecimal() and int(declared) > self._limit:
             raise self._too_large()
         return encoding
