@@ -221,7 +221,8 @@ class Catalogue:
         others = [other for other in entry.others if not other.passthrough or caller.own is not None]
         if caller.is_guest:
             others = [other for other in others if other.passthrough]
-        return _route(model, entry, caller)._replace(others=tuple(_route(model, other, caller) for other in others))
+        route = _route(model, entry, caller)
+        return route._replace(others=tuple(_route(model, other, caller) for other in others)) if others else route
 
     def _is_for(self, caller: Key, model: str) -> bool:
         entry = self._entries.get(model) or self._entries.get(ANY)

@@ -95,7 +95,7 @@ class PayloadReader:
         try:
             answer = await ask()
             del ask  # it holds the request
-            self.answer = answer._replace(payload=None)
+            self.answer = Answer(answer.turn, answer.clocks, None, answer.payloads)
             self.queue.append(answer.payload)
             self._drawn()
             source, self._is_drawn = answer.payloads, True
