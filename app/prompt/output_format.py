@@ -32,6 +32,8 @@ def asked_format(request: CreateResponse) -> TextFormat:
 
 def last_format(items: Sequence[InputItem]) -> TextFormat | None:
     """The format of the last update among these items; None if there is none."""
+    if not items:
+        return None
     updates = (item.text for item in reversed(items) if isinstance(item, ConfigurationUpdateItem))
     formats = (update.format for update in updates if update is not None)
     return next((form for form in formats if form is not None), None)

@@ -120,8 +120,10 @@ class CreateResponse(Shape, extra="ignore"):
     @property
     def summary_threshold(self) -> int | None:
         """How many tokens the conversation may have before it is to be summed up."""
-        wanted = (entry.threshold for entry in self.context_management)
-        return next((threshold for threshold in wanted if threshold is not None), None)
+        for entry in self.context_management:
+            if entry.threshold is not None:
+                return entry.threshold
+        return None
 
     @property
     def prewarms(self) -> bool:
