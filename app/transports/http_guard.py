@@ -41,6 +41,7 @@ from ..protocol.problems import Problem
 from .auth import PLACE
 from .body_writer import offer
 from .http_refusals import BAD, NO_OFFER, fault_of, no_room, raw_refusal, too_long, too_slow
+from .leaving import client_left
 from .open_connections import ConnectionPlace, OpenConnections
 from .reading_control import ReadingControl
 from .websocket_options import is_offer, is_websocket
@@ -150,8 +151,7 @@ class HttpGuard(HttpToolsProtocol):
         self._stop_send_clock()
         self.pipeline.clear()
         if self._running is not None and not self._running.response_complete:
-            self._running.disconnected = True
-            self._running.message_event.set()
+            client_left(self._running)
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:

@@ -80,7 +80,7 @@ class TurnEndpoint(ABC):
             told = told_by(Headers(scope=scope))
             async with (
                 self._turn(request_id=scope["state"]["request_id"], **told) as turn,
-                UntilDisconnect(receive) as client,
+                UntilDisconnect(scope, receive) as client,
             ):
                 response = await self._serve(turn, scope, client, send)
         except ProblemError as error:

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from starlette.datastructures import Headers
-from starlette.types import Receive
+from starlette.types import Receive, Scope
 
 from ..off_loop import SHORT, off_loop
 from ..protocol.problems import ProblemError, refuse
@@ -26,6 +26,7 @@ from ..settings import Key, Server
 from ..turns.lifecycle import ClientGoneError
 from ..turns.quota import Quota
 from .content_encoding import BodyDecoder, encoding_of
+from .leaving import call_when_left, forget
 from .request_headers import value_of
 
 SLOWEST: Final = 1024
@@ -168,13 +169,14 @@ class HeldBody:
 
 
 class UntilDisconnect:
-    """`async with UntilDisconnect(receive): …` raises `ClientGoneError` when the client disconnects after `listen`.
+    """`async with UntilDisconnect(scope, receive): …` raises `ClientGoneError` if the client leaves after `listen`.
 
-    It costs one task and nothing else: there may be thousands of streams that wait.
+    It costs nothing where the server tells it, and elsewhere one task: there may be thousands of streams that wait.
     """
 
-    def __init__(self, receive: Receive) -> None:
+    def __init__(self, scope: Scope, receive: Receive) -> None:
         self.receive = receive
+        self._scope = scope
         self._working: asyncio.Task[Any] | None = None
         self._listening: asyncio.Task[None] | None = None
         self._gone = False
@@ -186,15 +188,16 @@ class UntilDisconnect:
     def listen(self) -> None:
         """Listen, when all of the body is received."""
         self._working = asyncio.current_task()
-        self._listening = asyncio.create_task(self._listen())
+        if not call_when_left(self._scope, self._left):
+            self._listening = asyncio.create_task(self._listen())
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Stop listening. A cancellation from elsewhere is passed on."""
-        if self._listening is None:
-            return
-        self._listening.cancel()
+        forget(self._scope)
+        if self._listening is not None:
+            self._listening.cancel()
         self._listening = None  # it will hold an error whose traceback holds this object, and so the whole turn
         working, self._working = self._working, None
         if self._gone and working is not None and working.uncancel() == 0 and kind is asyncio.CancelledError:
@@ -203,6 +206,9 @@ class UntilDisconnect:
     async def _listen(self) -> None:
         while (await self.receive())["type"] != "http.disconnect":
             pass
+        self._left()
+
+    def _left(self) -> None:
         if self._working is not None:  # the work may have ended in this same step of the loop
             self._gone = True
             self._working.cancel()

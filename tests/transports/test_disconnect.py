@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from app.transports.body_writer import CYCLE
+from app.transports.leaving import client_left
 from app.transports.receiving import UntilDisconnect
 from app.turns.lifecycle import ClientGoneError
 
@@ -23,7 +25,7 @@ class Client:
 
 
 def listening(client: Client) -> UntilDisconnect:
-    until = UntilDisconnect(client.receive)
+    until = UntilDisconnect({"state": {}}, client.receive)
     until.listen()
     return until
 
@@ -86,3 +88,42 @@ async def test_nothing_is_left_for_the_collector() -> None:
         assert kept() is None
     finally:
         gc.enable()
+
+
+class Cycle:
+    """A request as a connection of our own server holds it."""
+
+    def __init__(self) -> None:
+        self.scope: dict[str, Any] = {"state": {CYCLE: weakref.ref(self)}}
+        self.disconnected = False
+        self.message_event = asyncio.Event()
+        self.flow = self
+        self.is_read = False
+
+    def resume_reading(self) -> None:
+        self.is_read = True
+
+
+async def test_a_server_that_tells_it_is_not_asked_by_a_task() -> None:
+    cycle: Any = Cycle()
+    until = UntilDisconnect(cycle.scope, Client().receive)
+    until.listen()
+    assert cycle.is_read, "otherwise nobody would see that the client leaves after a long body"
+    assert len(asyncio.all_tasks()) == 1
+    asyncio.get_running_loop().call_soon(client_left, cycle)
+    with pytest.raises(ClientGoneError):
+        async with until:
+            await asyncio.sleep(60)
+    assert cycle.disconnected
+    assert cycle.message_event.is_set()
+    assert list(cycle.scope["state"]) == [CYCLE], "the turn is not kept"
+
+
+async def test_a_client_that_leaves_after_the_work_does_not_end_what_follows() -> None:
+    cycle: Any = Cycle()
+    until = UntilDisconnect(cycle.scope, Client().receive)
+    until.listen()
+    async with until:
+        await asyncio.sleep(0)
+    client_left(cycle)
+    await asyncio.sleep(0.01)
