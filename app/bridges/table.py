@@ -208,8 +208,11 @@ class BridgeTable:
         return bridged
 
     def _take(self, offers: Sequence[Offer]) -> dict[str, BridgedTool]:
-        can_search = any(_searches(offer) for offer in offers)
         offered: dict[str, BridgedTool] = {}
+        if not offers:
+            return offered
+        searches = [tool for offer in offers if isinstance(tool := offer.member.tool, ToolSearchTool)]
+        can_search = any(search.execution == "client" for search in searches)
         seen: set[tuple[str, ToolName]] = set()
         left_out: list[ClientWarning] = []
         for offer in offers:
@@ -284,11 +287,6 @@ def _tool_of(item: InputItem, bridge: Bridge) -> ToolName:
     """The name of the tool of a past call."""
     kind = wire_type(bridge.tool)
     return ToolName(kind, item.name, item.namespace) if isinstance(item, NamedCallItem) else ToolName(kind, kind)
-
-
-def _searches(offer: Offer) -> bool:
-    tool = offer.member.tool
-    return isinstance(tool, ToolSearchTool) and tool.execution == "client"
 
 
 def _may_load_later(tool: Tool) -> bool:

@@ -152,6 +152,8 @@ def _check_schemas(
     functions: Sequence[FunctionSpec], output: OutputFormat | None, table: BridgeTable, rules: PromptRules
 ) -> None:
     """Refuses schemas that would become too large where their references are replaced by what they refer to."""
+    if rules.can.replaces_references is None:
+        return
     expansion = SchemaExpansion(rules.can.replaces_references)
     for spec in functions:
         expansion.of_tool(spec.parameters, f"{table.path_of(spec.name)}.parameters")
