@@ -117,7 +117,7 @@ async def _translated(
         return ChatTurn(request, options=own, **known)
 
     request = await off_loop(request.size, expanded, request, sealer)
-    if entry.resolved is not None:
+    if entry.resolved is not None and request.items:
         request = await entry.resolved(request, can, route.fetched_for)
     turn: TranslatedTurn | SummaryTurn
     threshold = request.summary_threshold

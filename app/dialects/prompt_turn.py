@@ -115,8 +115,10 @@ class PromptTurn(Generic[OptionsT]):
             notes["usage"] = "estimated"
         if left_out := self._citations_left_out:
             notes["citations_left_out"] = left_out
-        notes |= {} if self.loop is None else self.loop.notes
-        return notes | {part.note: part.value for part in self._reader.left_out}
+        if self.loop is not None:
+            notes |= self.loop.notes
+        notes |= {part.note: part.value for part in self._reader.left_out}
+        return notes
 
     @property
     def length(self) -> int:

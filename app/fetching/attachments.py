@@ -86,8 +86,9 @@ class Attachments:
 
     def _url_parts(self, items: list[InputItem], positions: Sequence[int], can: Capabilities) -> Iterator[_UrlPart]:
         for index, (item, position) in enumerate(zip(items, positions, strict=True)):
+            held = vars(item)
             for key in CONTENT:
-                content = vars(item).get(key)
+                content = held.get(key)
                 if type(content) is not list:
                     continue
                 for number, part in enumerate(content):
