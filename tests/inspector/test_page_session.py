@@ -200,3 +200,19 @@ def test_of_a_long_conversation_what_is_near_is_made(page: Page) -> None:
 def test_one_that_is_not_kept_is_said(page: Page) -> None:
     page.evaluate("location.hash = '#session/555'")
     expect(page.locator("#conversation")).to_have_text("This conversation is not kept, or no longer.")
+
+
+def test_workers_whose_numbers_are_not_in_the_order_of_time_are_sorted_by_time(browser: Browser, url: str) -> None:
+    """The second worker has run many more turns than the first."""
+    page = browser.new_page(viewport=SIZE)
+    began = row(1)["began"]
+    with without_errors(page):
+        feed = FakeFeed.at(page, f"{url}/#sessions")
+        feed.rows(
+            row(901, session=2, began=began),
+            row(5, session=1, began=began + 1),
+            row(903, session=2, began=began + 2),
+        )
+        said_by = page.locator("#sessions .said")
+        expect(said_by).to_have_text(["Question 901", "Question 5"])
+    page.close()
