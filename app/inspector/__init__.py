@@ -25,7 +25,8 @@ A row has all that the list can be searched for without asking again. Times are 
       "tokens": {"input": 7, "cached": 0, "written": 0, "output": 3, "reasoning": 0} or null,
       "first_ms": 512 or null, "total_ms": 3120 or null,
       "cost": {"amount": 0.0123, "currency": "USD", "source": "settings" or "litellm"} or null (an estimate),
-      "asks": 1 (requests to upstreams), "summarized": false, "bytes": 40121 (memory that it takes)
+      "asks": 1 (requests to upstreams), "summarized": false, "prepared": false (true: the client wanted no answer),
+      "bytes": 40121 (memory that it takes)
     }
 
 `GET /inspector/turns/17` is all about one turn:

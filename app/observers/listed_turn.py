@@ -64,5 +64,6 @@ class ListedTurn:
             "cost": cost_of(fields),
             "asks": len(self.asks),
             "summarized": "compaction" in fields,
+            "prepared": fields.get("generate") is False,
             "bytes": self.size,
         }

@@ -140,6 +140,7 @@ class Recorded(ListedTurn):
         if not has_room or not self._write(size + EACH * len(events), make, self._keep):
             self.left_out += len(events)
         if events and isinstance(last := events[-1], LastEvent | RelayedLast):
+            self._write_unasked()  # or its answer would be known before its place in a conversation
             self._usage = last.response.usage
             self._end_ask("broke_off" if last.response.status == "failed" else "answered")
             self._write(size if size > SHORT else 0, partial(answer_contents, last), self._keep_answer)
@@ -156,11 +157,7 @@ class Recorded(ListedTurn):
         shown = {name: value for name, value in fields.items() if name not in HIDDEN}
         if not self._has_begun:
             self._begin()
-        if self._unasked is not None:
-            raw, size = self._unasked
-            self._unasked = None
-            make = partial(requested_contents, raw, size if size > MOST_REQUEST else 0, self._parts)
-            self._write(size if size <= MOST_REQUEST else 0, make, self._keep_request)
+        self._write_unasked()
         self._write(0, lambda: shown, self._keep_end)
 
     def forget(self) -> None:
@@ -196,6 +193,14 @@ class Recorded(ListedTurn):
             self.left_out += len(events)
             return None
         return Batch(at, [raw if len(raw) < LEAST else pieces_of_json(raw, parts) for raw in raws])
+
+    def _write_unasked(self) -> None:
+        """Adds the request, if no upstream was asked."""
+        if self._unasked is None:
+            return
+        (raw, size), self._unasked = self._unasked, None
+        make = partial(requested_contents, raw, size if size > MOST_REQUEST else 0, self._parts)
+        self._write(size if size <= MOST_REQUEST else 0, make, self._keep_request)
 
     def _keep_asked(self, asked: AskedContents) -> None:
         self._keep_request(asked, "asked")

@@ -59,6 +59,7 @@ def row(number: int, **more: Any) -> dict[str, Any]:
         "cost": None,
         "asks": 1,
         "summarized": False,
+        "prepared": False,
         "bytes": 4000,
     } | more
 

@@ -1,12 +1,12 @@
 """Which turns of Codex belong together: its own runs, one that is resumed, and the conversation after its summary."""
 
 import json
-from typing import Any, Final
+from typing import Final
 
 import httpx
 import pytest
 
-from app.settings import Model, Secret, Server, Settings, Upstream
+from app.settings import Model, Secret, Settings, Upstream
 from tests.inspector.test_turn_endpoints import rows
 from tests.support.codex import Codex
 from tests.support.script import call_turn, counts, text_turn
@@ -23,12 +23,11 @@ def test_a_run_is_a_session_and_one_that_is_resumed_goes_on_with_it(codex: Codex
     scripts = (call, text_turn("It passes."), text_turn("Other."), text_turn("Again."))
     with ChatUpstream(*scripts) as upstream:
         settings = Settings(
-            server=Server(websocket=websocket),
             upstreams={"scripted": Upstream(via="chat", base_url=upstream.url, api_key=Secret("sk-scripted"))},
             models={"coder": Model(upstream="scripted", context_window=64_000)},
         )
         with serving(settings) as url:
-            codex.set_up(url, "coder")
+            codex.set_up(url, "coder", provider="supports_websockets = true" if websocket else "")
             first = codex.run("Run the tests.")
             assert first.said == ["It passes."], first.stderr
             second = codex.run("Something else.")
@@ -38,10 +37,18 @@ def test_a_run_is_a_session_and_one_that_is_resumed_goes_on_with_it(codex: Codex
             assert resumed.said == ["Again."], resumed.stderr
             found = [row for name, row in rows(url) if name == "row"]
             turns = [httpx.get(f"{url}/inspector/turns/{row['number']}").json() for row in found]
-    sessions: list[tuple[Any, ...]] = [(row["session"], row["place"], row["client"]) for row in found]
-    assert sessions == [(1, 0, "codex_exec"), (1, 1, "codex_exec"), (2, 0, "codex_exec"), (1, 2, "codex_exec")]
-    assert [None if turn["changes"] is None else turn["changes"]["since"] for turn in turns] == [None, 1, None, 2]
-    assert [turn["changes"]["is_continued"] for turn in (turns[1], turns[3])] == [True, True]
+    assert {(row["websocket"], row["client"]) for row in found} == {(websocket, "codex_exec")}
+    warmed = [turn["changes"] for turn in turns if turn["row"]["prepared"]]
+    assert len(warmed) == 3 * websocket  # Codex does it once on each connection
+    turns = [turn for turn in turns if not turn["row"]["prepared"]]
+    assert [turn["row"]["session"] for turn in turns] == [1, 1, 2, 1]
+    places = [turn["row"]["place"] for turn in turns]
+    assert places == ([1, 2, 1, 4] if websocket else [0, 1, 0, 2])
+    numbers = {turn["row"]["number"]: index for index, turn in enumerate(turns)}
+    since = [None if turn["changes"] is None else numbers.get(turn["changes"]["since"]) for turn in turns]
+    assert since == [None, 0, None, 1]
+    assert {turn["changes"]["is_continued"] for turn in turns if turn["changes"] is not None} == {True}
+    found = [turn["row"] for turn in turns]
     start, end = turns[1]["changes"]["new_items"]
     assert [item["type"] for item in turns[1]["request"]["input"][start:end]] == ["function_call_output"]
     assert found[1]["said"].startswith("result: 3 passed")

@@ -24,21 +24,27 @@ pytestmark = [
     pytest.mark.xdist_group("node"),
 ]
 COMMAND: Final = "echo 3 passed > result.txt; cat result.txt"
+PREPARED: Final = "Only prepared: the client wanted no answer"
 DONE: Final = "# Done\nAll **tests** pass."
 
 
-def follow(page: Page) -> None:
-    """Looks at the conversation and at its turns as somebody who debugs the agent."""
+def follow(page: Page, warmed: int) -> None:
+    """Looks at the conversation and at its turns as somebody who debugs the agent. So many of them were warm-ups."""
     row = page.locator("#sessions li")
     expect(row).to_have_count(1)
-    expect(row.locator(".called")).to_have_text("2 turns")
+    expect(row.locator(".called")).to_have_text(f"{2 + warmed} turns")
+    expect(row.locator(".said")).to_have_text("Run the tests")
     expect(row.locator(".client")).to_contain_text("codex")
     row.click()
-    expect(page.locator("#conversation tbody tr")).to_have_count(2)
-    expect(page.locator("#conversation tbody .words").first).to_have_text(f"→ exec_command {COMMAND}")
-    first, second = (page.locator(".turn-of-session").nth(index) for index in range(2))
+    expect(page.locator("#conversation tbody tr")).to_have_count(2 + warmed)
+    words = page.locator("#conversation tbody .words").all_text_contents()
+    assert words == [*[PREPARED] * warmed, f"→ exec_command {COMMAND}", "# Done All **tests** pass."]
+    expect(page.locator(".turn-of-session", has_text=PREPARED)).to_have_count(warmed)
+    expect(page.locator(".turns-of-session")).not_to_contain_text("The conversation before was changed")
+    expect(page.locator(".turns-of-session")).not_to_contain_text("Settings changed")
+    first, second = (page.locator(".turn-of-session").nth(index + warmed) for index in range(2))
     expect(first.locator(".item[data-role=user]").last).to_contain_text("Run the tests")
-    rules = first.locator("details[data-role=developer]").first
+    rules = page.locator(".turn-of-session details[data-role=developer]").first
     assert not rules.evaluate("each => each.open")
     expect(first.locator(".pair .call")).to_contain_text("result.txt")
     expect(first.locator(".pair .output")).to_contain_text("3 passed")
@@ -57,9 +63,9 @@ def follow(page: Page) -> None:
     page.get_by_role("tab", name="Timing").click()
     expect(page.locator(".timing")).to_contain_text("waiting for first data")
     page.fill("#filter [name=text]", "result.txt")
-    expect(page.locator("#number")).to_have_text("2 of 2")
+    expect(page.locator("#number")).to_have_text(f"2 of {2 + warmed}")
     page.fill("#filter [name=text]", "All **tests** pass")
-    expect(page.locator("#number")).to_have_text("1 of 2")
+    expect(page.locator("#number")).to_have_text(f"1 of {2 + warmed}")
 
 
 def command_for(language: str, text: str, folder: Path) -> list[str]:
@@ -73,9 +79,9 @@ def command_for(language: str, text: str, folder: Path) -> list[str]:
     return [NODE, "program.mjs"]
 
 
-def run_again(page: Page, url: str, folder: Path) -> None:
-    """Runs the second turn once more in every way: on the page, as a program, from a file and as a recording."""
-    page.evaluate("location.hash = '#turn/2/again'")
+def run_again(page: Page, url: str, folder: Path, number: int) -> None:
+    """Runs the turn once more in every way: on the page, as a program, from a file and as a recording."""
+    page.evaluate(f"location.hash = '#turn/{number}/again'")
     page.get_by_role("button", name="Send again").click()
     runs = page.locator(".again .run")
     expect(runs.locator(".status")).to_have_text(["completed", "completed"])
@@ -89,7 +95,8 @@ def run_again(page: Page, url: str, folder: Path) -> None:
         )
         assert ran.returncode == 0, ran.stderr
         assert "Again elsewhere." in ran.stdout
-    asked = [httpx.get(f"{url}/inspector/turns/{number}").json()["asks"][0]["body"] for number in range(2, 7)]
+    turns = [httpx.get(f"{url}/inspector/turns/{each}").json() for each in range(number, number + 5)]
+    asked = [turn["asks"][0]["body"] for turn in turns]
     assert all(body == asked[0] for body in asked)
     with page.expect_download() as found:
         page.get_by_role("button", name="Save as HAR").click()
@@ -112,17 +119,17 @@ def test_what_codex_did_can_be_followed(browser: Browser, codex: Codex, tmp_path
     again = [text_turn("Again on the page."), *[text_turn("Again elsewhere.")] * 3]
     with ChatUpstream(call, text_turn(DONE), *again) as upstream:
         settings = Settings(
-            server=Server(watch=20, websocket=websocket),
+            server=Server(watch=20),
             upstreams={"scripted": Upstream(via="chat", base_url=upstream.url, api_key=Secret("sk-scripted"))},
             models={"coder": Model(upstream="scripted", context_window=64_000)},
         )
         with serving(settings) as url:
-            codex.set_up(url, "coder")
+            codex.set_up(url, "coder", provider="supports_websockets = true" if websocket else "")
             assert codex.run("Run the tests").said == [DONE]
             page = browser.new_page(viewport=SIZE, accept_downloads=True)
             with without_errors(page):
                 page.goto(f"{url}/#sessions")
-                follow(page)
-                run_again(page, url, tmp_path)
+                follow(page, warmed=int(websocket))
+                run_again(page, url, tmp_path, number=2 + websocket)
             page.close()
             assert httpx.get(f"{url}/inspector/sessions/1").status_code == 200

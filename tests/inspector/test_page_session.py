@@ -211,8 +211,10 @@ def test_workers_whose_numbers_are_not_in_the_order_of_time_are_sorted_by_time(b
         feed.rows(
             row(901, session=2, began=began),
             row(5, session=1, began=began + 1),
-            row(903, session=2, began=began + 2),
+            row(903, session=2, began=began + 2, prepared=True, said="You are an agent."),
+            row(7, session=3, began=began + 3, prepared=True, said="You are an agent."),
+            row(9, session=3, began=began + 4, said="Fix the tests."),
         )
         said_by = page.locator("#sessions .said")
-        expect(said_by).to_have_text(["Question 901", "Question 5"])
+        expect(said_by).to_have_text(["Fix the tests.", "Question 901", "Question 5"])
     page.close()

@@ -1,4 +1,4 @@
-"""A request that is refused before an upstream is asked is shown as it came: it is what has to be mended."""
+"""A request for which no upstream is asked is shown as it came: one that is refused has to be mended."""
 
 import json
 from typing import Any, Final
@@ -70,3 +70,18 @@ def test_a_refused_message_of_a_websocket_is_shown() -> None:
         websocket.send(json.dumps({"type": "response.create", "model": "n", "input": "Hi"}))
         assert json.loads(websocket.recv(timeout=10))["type"] == "error"
         assert get(url, "turns/1")["request"]["input"] == "Hi"
+
+
+def test_a_turn_that_was_only_prepared_is_the_beginning_of_its_conversation() -> None:
+    with agent(DONE) as url, connect(f"{url.replace('http', 'ws', 1)}/v1/responses") as client:
+        rules = {"role": "developer", "content": "Be brief."}
+        for body in ({"input": [rules], "generate": False}, {"input": [rules, USER]}):
+            client.send(json.dumps({"type": "response.create", "model": "m", **body}))
+            while json.loads(client.recv(timeout=10))["type"] != "response.completed":
+                pass
+        first, second = (get(url, f"turns/{number}") for number in (1, 2))
+    assert [turn["row"]["prepared"] for turn in (first, second)] == [True, False]
+    assert [turn["row"]["session"] for turn in (first, second)] == [1, 1]
+    assert first["request"]["input"] == [rules]
+    changes = second["changes"]
+    assert (changes["since"], changes["is_continued"], changes["new_items"]) == (1, True, [1, 2])

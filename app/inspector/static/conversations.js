@@ -25,7 +25,7 @@ export function conversationRow({ session, rows }) {
     ["when", last.when],
     ["model", [...new Set(rows.map((row) => row.model))].join(", ")],
     ["finish", bad ? `${bad} failed` : rows.some((row) => row.state === "running") ? "…" : ""],
-    ["said", rows.find((row) => row.said)?.said || "…"],
+    ["said", (rows.find((row) => row.said && !row.prepared) ?? rows[0]).said || "…"],
     ["called", `${rows.length} ${rows.length === 1 ? "turn" : "turns"}`],
     ["tokens", total.input + total.output ? `${count(total.input)} → ${count(total.output)} tokens` : ""],
     ["cost", money(total.cost)],

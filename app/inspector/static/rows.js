@@ -2,6 +2,8 @@
 
 import { count, money, ms } from "./format.js";
 
+export const PREPARED = "Only prepared: the client wanted no answer";
+
 /** The element of a row. */
 export function rowOf(row) {
   const element = document.createElement("li");
@@ -12,7 +14,7 @@ export function rowOf(row) {
     ["when", row.when],
     ["model", row.model],
     ["finish", outcomeOf(row)],
-    ["said", row.said || row.answered],
+    ["said", row.prepared ? PREPARED : row.said || row.answered],
     ["problem", row.problem],
     ["called", calledBy(row)],
     ["tokens", tokensOf(row)],

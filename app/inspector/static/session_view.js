@@ -5,10 +5,11 @@ import { totalsOf } from "./conversations.js";
 import { byCall, dialogue, objectsOf } from "./dialogue.js";
 import { fold, folded } from "./folded.js";
 import { count, money, ms } from "./format.js";
-import { calledBy, outcomeOf } from "./rows.js";
+import { PREPARED, calledBy, outcomeOf } from "./rows.js";
 
 const NEAR = "800px"; // what is so close to being seen is made
 
+const UNSEEN = new Set(["client_metadata", "generate", "metadata"]); // settings that no model sees
 const AROUND = 15; // turns before and after one that is revealed: as many as fit into that
 
 export class SessionView {
@@ -128,6 +129,7 @@ export class SessionView {
       ...dialogue(said),
       ...(turn.row.problem ? [Object.assign(document.createElement("p"), { className: "note failed", textContent: turn.row.problem })] : []),
       ...dialogue(output, { outputs: this.outputs, calls: own, note: (item) => this.#sentWith(item) }),
+      ...(turn.row.prepared ? [note(`${PREPARED}.`)] : []),
       ...(turn.row.state === "running" ? [note("This turn is running.")] : []),
     );
   }
@@ -155,7 +157,7 @@ export class SessionView {
 function lineOf(row, before, called, most) {
   const line = document.createElement("tr");
   line.dataset.finish = row.state === "running" ? "running" : row.finish;
-  const words = called || row.answered || row.said || row.problem || "…";
+  const words = row.prepared ? PREPARED : called || row.answered || row.said || row.problem || "…";
   const { tokens } = row;
   line.append(
     cell(Object.assign(document.createElement("a"), { href: `#turn/${row.number}`, textContent: row.when })),
@@ -215,7 +217,8 @@ function gapBefore(row, before) {
 /** What else changed in a turn, where it is worth a line. */
 function notes(changes) {
   if (!changes) return [];
-  const { is_continued: continued, tools = {}, settings = [], instructions, cache } = changes;
+  const { is_continued: continued, tools = {}, instructions, cache } = changes;
+  const settings = (changes.settings ?? []).filter((name) => !UNSEEN.has(name));
   const names = [...(tools.added ?? []).map((name) => `+ ${name}`), ...(tools.removed ?? []).map((name) => `− ${name}`), ...(tools.changed ?? []).map((name) => `${name} changed`)];
   return [
     continued ? "" : "The conversation before was changed, not only continued.",
