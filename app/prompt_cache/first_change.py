@@ -84,14 +84,19 @@ def continued(
     """The prompt among these, oldest first, that the new one probably continues; None if it resembles none.
 
     It is the one with the longest common beginning, and of several the latest. Where the beginning itself changed, it
-    is the one with the most parts in common.
+    is the one with the most parts in common. In a short conversation that may be little but a message, so it may be
+    the one whose messages are all at the beginning of the new ones, if its rules begin alike.
     """
     latest = candidates[: -MOST_COMPARED - 1 : -1]
     best = max(latest, key=lambda each: now.start(_common(each[1], now)), default=None)
     if best is None or _alike(_beginning(best[1], now), best[1], now):
         return best
     best = max(latest[:MOST_SEARCHED], key=lambda each: _shared(each[1], now))
-    return best if _alike(_shared(best[1], now), best[1], now) else None
+    if _alike(_shared(best[1], now), best[1], now):
+        return best
+    messages = _messages(now)
+    shorter = [each for each in latest if _is_beginning(_messages(each[1]), messages) and _rules_alike(each[1], now)]
+    return max(shorter, key=lambda each: len(_messages(each[1])), default=None)
 
 
 class _Common(NamedTuple):
@@ -111,6 +116,25 @@ def _shared(before: Fingerprint, now: Fingerprint) -> _Common:
     known = set(map(before.digest, range(before.parts)))
     shared = [part for part in range(now.parts) if now.digest(part) in known]
     return _Common(sum(now.ends[part] - now.start(part) for part in shared), len(shared))
+
+
+def _messages(print_: Fingerprint) -> bytes:
+    """The hashes of its messages."""
+    return print_.digests[(print_.tools + print_.system) * DIGEST :]
+
+
+def _is_beginning(messages: bytes, longer: bytes) -> bool:
+    return 0 < len(messages) < len(longer) and longer.startswith(messages)
+
+
+def _rules_alike(before: Fingerprint, now: Fingerprint) -> bool:
+    """Whether a tool is in both, or both have a system prompt with the same beginning."""
+    tools = set(map(before.digest, range(before.tools)))
+    if any(now.digest(part) in tools for part in range(now.tools)):
+        return True
+    if not before.system or not now.system:
+        return False
+    return before.checks_of(before.tools)[:1] == now.checks_of(now.tools)[:1]
 
 
 def _alike(common: _Common, before: Fingerprint, now: Fingerprint) -> bool:

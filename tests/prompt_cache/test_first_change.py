@@ -211,6 +211,8 @@ def test_checks_cover_every_byte_of_a_part(size: int) -> None:
 # which turn is the one before
 
 OTHER: Final[Json] = {"instructions": "You write titles.", "input": "Repair the tests."}
+MONDAY: Final[Json] = {"instructions": "You are an agent. " * 40 + "It is Monday.", "input": ITEMS[:1]}
+TUESDAY: Final[Json] = {"instructions": "You are an agent. " * 40 + "It is Tuesday.", "input": ITEMS}
 
 
 @pytest.mark.parametrize(
@@ -226,6 +228,12 @@ OTHER: Final[Json] = {"instructions": "You write titles.", "input": "Repair the 
         ([BASE], OTHER, None),
         ([OTHER], BASE, None),
         ([BASE, BASE], BASE, 1),
+        ([MONDAY, OTHER], TUESDAY, 0),
+        ([MONDAY, MONDAY], TUESDAY | {"tools": TOOLS}, 1),
+        ([MONDAY], MONDAY | {"instructions": "You write titles."}, None),
+        ([MONDAY], TUESDAY | {"instructions": "You write titles."}, None),
+        ([MONDAY], TUESDAY | {"input": ITEMS[1:]}, None),
+        ([OTHER | {"tools": TOOLS}], BASE | {"tools": TOOLS[2:]}, 0),
     ],
 )
 def test_the_turn_before_is_the_one_that_has_most_in_common(known: list[Json], now: Json, expected: int | None) -> None:
