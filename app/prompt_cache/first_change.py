@@ -85,9 +85,10 @@ def continued(
 
     It is the one with the longest common beginning, and of several the latest. Where the beginning itself changed, it
     is the one with the most parts in common. In a short conversation that may be little but a message, so it may be
-    the one whose messages are all at the beginning of the new ones, if its rules begin alike.
+    the one whose messages are all at the beginning of the new ones, if its rules begin alike. One for another model is
+    continued only if all its messages are there: many agents begin in the same way.
     """
-    latest = candidates[: -MOST_COMPARED - 1 : -1]
+    latest = [each for each in candidates[: -MOST_COMPARED - 1 : -1] if _may_continue(each[1], now)]
     best = max(latest, key=lambda each: now.start(_common(each[1], now)), default=None)
     if best is None or _alike(_beginning(best[1], now), best[1], now):
         return best
@@ -121,6 +122,10 @@ def _shared(before: Fingerprint, now: Fingerprint) -> _Common:
 def _messages(print_: Fingerprint) -> bytes:
     """The hashes of its messages."""
     return print_.digests[(print_.tools + print_.system) * DIGEST :]
+
+
+def _may_continue(before: Fingerprint, now: Fingerprint) -> bool:
+    return before.model == now.model or _messages(now).startswith(_messages(before))
 
 
 def _is_beginning(messages: bytes, longer: bytes) -> bool:

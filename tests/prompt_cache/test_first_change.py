@@ -240,3 +240,21 @@ def test_the_turn_before_is_the_one_that_has_most_in_common(known: list[Json], n
     candidates = [(number, printed(chat(**body))) for number, body in enumerate(known)]
     found = continued(printed(chat(**now)), candidates)
     assert (None if found is None else found[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"),
+    [
+        ([BASE], 0),
+        ([BASE | {"input": LATER}], 0),
+        ([BASE | {"input": [*ITEMS[:-1], user("Stop.")]}], None),
+        ([BASE, BASE | {"input": [user("Write a page.")]}], 0),
+        ([BASE | {"input": [user("Write a page.")]}], None),
+    ],
+)
+def test_a_turn_of_another_model_is_the_one_before_only_in_the_same_conversation(
+    known: list[Json], expected: int | None
+) -> None:
+    candidates = [(number, printed(chat(**body), model="small")) for number, body in enumerate(known)]
+    found = continued(printed(chat(**BASE | {"input": LATER}), model="large"), candidates)
+    assert (None if found is None else found[0]) == expected
