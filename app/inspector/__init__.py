@@ -81,6 +81,9 @@ a session, and if the turn before it is not kept any more.
 `GET /inspector/turns/17/recording` is the turn as a folder for `am-proxy replay`, in a ZIP file: 404 with the reason
 if a part of it is not kept, or if others can call the server, because a recording has settings of this server.
 
+`GET /inspector/turns/17/members` is what another worker needs of it: its `id`, and the `members` of its request without
+the input.
+
 `GET /inspector/sessions/4` is a conversation, with only what is new in each turn:
 
     {"session": 4, "turns": [{"row": …, "changes": as above or null, "instructions": text or null (if they changed),

@@ -1,11 +1,12 @@
 """The turns of the other workers. Each worker keeps those that it ran; whichever is asked shows all of them.
 
-A turn or a session is asked of the worker that gave it its number. The lists of all workers are shown as one.
+A turn is asked of the worker that gave it its number. The lists of all workers are shown as one, and so are the turns
+of a session, which any of them may have.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from typing import Any, Final, NamedTuple
+from collections.abc import AsyncIterator, Iterable
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 from starlette.requests import Request
@@ -14,6 +15,8 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from ..json_text import json_bytes
+from ..observers.recorded_turn import Recorded
+from ..observers.shown_turn import EarlierTurn
 from ..observers.watchers import Note
 from ..protocol.problems import Problem, ProblemError
 from ..workers.peers import ASKED_BY_WORKER, PeerAnswer, Peers, SilentWorkerError
@@ -24,6 +27,8 @@ AGAIN_AFTER: Final = 5.0
 """Seconds after which a list ends that lacks a worker, so that its reader asks again."""
 MOST_QUEUED: Final = 200
 """Notes of all workers that wait for the reader."""
+MOST_BEFORE: Final = 256
+"""Turns of other workers that are asked for at once: of a longer session, the rest is shown without what changed."""
 _OK: Final = 200
 _PASSED_ON: Final = {
     *(b"cache-control", b"content-disposition", b"content-security-policy", b"content-type", b"referrer-policy"),
@@ -41,6 +46,17 @@ class _BegunRow(msgspec.Struct):
     began: float = 0
 
 
+class _BegunTurn(msgspec.Struct):
+    row: _BegunRow
+
+
+class _Part(msgspec.Struct):
+    """The turns of a session that one worker keeps."""
+
+    session: int
+    turns: list[msgspec.Raw]
+
+
 class _Found(msgspec.Struct):
     numbers: list[int] = []
 
@@ -51,8 +67,9 @@ class _Arrival(NamedTuple):
     """None at its end."""
 
 
+FoundT = TypeVar("FoundT")
 _row = msgspec.json.Decoder(_BegunRow)
-_found = msgspec.json.Decoder(_Found)
+_turn = msgspec.json.Decoder(_BegunTurn)
 _OWN: Final = -1
 
 
@@ -73,15 +90,38 @@ class OtherWorkers:
         """The numbers that this worker and the others found, and how many workers do not answer."""
         if is_from_worker(request):
             return {"numbers": numbers}
-        answers = await asyncio.gather(*(self._found_by(other, request) for other in self._peers.others))
-        every = [*numbers, *(number for answer in answers for number in answer or ())]
+        answers = await asyncio.gather(*(self._of(other, request.scope, _Found) for other in self._peers.others))
+        every = [*numbers, *(number for answer in answers if answer is not None for number in answer.numbers)]
         return {"numbers": sorted(every, reverse=True)} | _missing(answers.count(None))
 
-    async def _found_by(self, other: int, request: Request) -> list[int] | None:
+    async def session(self, request: Request, own: bytes) -> tuple[bytes, int]:
+        """The turns of a session in all workers, in the order of time, and their number. `own`: those of this one."""
+        part = msgspec.json.decode(own, type=_Part)
+        if is_from_worker(request):
+            return own, len(part.turns)
+        answers = await asyncio.gather(*(self._of(other, request.scope, _Part) for other in self._peers.others))
+        turns = [turn for each in (part, *answers) if each is not None for turn in each.turns]
+        turns.sort(key=lambda turn: _turn.decode(turn).row.began)
+        return json_bytes({"session": part.session, "turns": turns}), len(turns)
+
+    async def before(self, request: Request, turns: Iterable[Recorded]) -> dict[int, EarlierTurn]:
+        """What other workers say about the turns that these continue."""
+        since = {turn.place.since for turn in turns if turn.place is not None and turn.place.since is not None}
+        numbers = [number for number in since if self._peers.owner_of(number) is not None]
+        found = await asyncio.gather(*(self._members(request, number) for number in numbers[:MOST_BEFORE]))
+        return {number: turn for number, turn in zip(numbers, found, strict=False) if turn is not None}
+
+    async def _members(self, request: Request, number: int) -> EarlierTurn | None:
+        scope = {**request.scope, "path": f"/inspector/turns/{number}/members", "query_string": b""}
+        owner = self._peers.owner_of(number)
+        return None if owner is None else await self._of(owner, scope, EarlierTurn)
+
+    async def _of(self, other: int, scope: Scope, kind: type[FoundT]) -> FoundT | None:
+        """What another worker answers; None if it does not, or has nothing."""
         try:
-            async with self._peers.asked(other, request.scope) as answer:
+            async with self._peers.asked(other, scope) as answer:
                 body = await asyncio.wait_for(_whole(answer), READY_WITHIN)
-                return _found.decode(body).numbers if answer.status == _OK else None
+                return msgspec.json.decode(body, type=kind) if answer.status == _OK else None
         except (SilentWorkerError, TimeoutError, msgspec.MsgspecError):
             return None
 

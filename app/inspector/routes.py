@@ -19,7 +19,7 @@ from ..observers.recorded_settings import opened_with
 from ..observers.recorded_turn import Recorded
 from ..observers.recorder import Recorder
 from ..observers.redaction import redacted
-from ..observers.shown_turn import numbers_with, shown_session, shown_turn, snapshot
+from ..observers.shown_turn import Before, earlier_turn, numbers_with, shown_session, shown_turn, snapshot, snapshots
 from ..observers.watchers import Note
 from ..off_loop import OWNER, WORKERS, off_loop
 from ..protocol.problems import ProblemError, refuse
@@ -98,7 +98,8 @@ class Inspector:
         add("/inspector/turns/{number}", self._anywhere(self.turn), methods=["GET"])
         add("/inspector/turns/{number}/live", self._anywhere(self.live), methods=["GET"])
         add("/inspector/turns/{number}/recording", self._anywhere(self.recording), methods=["GET"])
-        add("/inspector/sessions/{number}", self._anywhere(self.session), methods=["GET"])
+        add("/inspector/turns/{number}/members", self._anywhere(self.members), methods=["GET"])
+        add("/inspector/sessions/{number}", self.session, methods=["GET"])
         add("/inspector/found", self.found, methods=["GET"])
         add("/inspector/{name}", self.file, methods=["GET", "HEAD"])
         return router
@@ -160,12 +161,19 @@ class Inspector:
     async def turn(self, request: Request) -> HttpResponse:
         """All about one turn."""
         recorder, caller = self._watched(request)
+        turn = _turn(recorder, caller, request)
+        elsewhere = await self._elsewhere(request, [turn])
         async with self._look(caller):
-            turn = _turn(recorder, caller, request)
-            since = None if turn.place is None or turn.place.since is None else turn.place.since
-            before = None if since is None else recorder.turn(since, _of(caller))
-            seen = snapshot(turn), None if before is None else snapshot(before)
-            return _json(await off_loop(LONG_WORK, shown_turn, *seen))
+            before = recorder.before([turn], _of(caller))
+            return _json(await off_loop(LONG_WORK, shown_turn, snapshot(turn), snapshots(before, elsewhere)))
+
+    async def members(self, request: Request) -> HttpResponse:
+        """What another worker needs of a turn that one of its own continues."""
+        return _json(earlier_turn(snapshot(_turn(*self._watched(request), request))))
+
+    async def _elsewhere(self, request: Request, turns: Sequence[Recorded]) -> Before:
+        """The turns of other workers that these continue. It takes no slot: they may ask this worker for some, too."""
+        return {} if self._others is None else await self._others.before(request, turns)
 
     async def recording(self, request: Request) -> HttpResponse:
         """A turn as a folder for `am-proxy replay`, zipped. It has settings of this server, so not everyone gets it."""
@@ -185,11 +193,17 @@ class Inspector:
     async def session(self, request: Request) -> HttpResponse:
         """A conversation, with what is new in each of its turns."""
         (recorder, caller), number = self._watched(request), _number(request)
+        kept = recorder.session(number, caller.owner)
+        elsewhere = await self._elsewhere(request, kept)
         async with self._look(caller):
-            turns = [snapshot(turn) for turn in recorder.session(number, caller.owner)]
-            if not turns:
-                raise refuse("not_found", NOT_KEPT)
-            return _json(await off_loop(LONG_WORK, shown_session, number, turns))
+            turns, before = [snapshot(turn) for turn in kept], recorder.before(kept, _of(caller))
+            shown = await off_loop(LONG_WORK, shown_session, number, turns, snapshots(before, elsewhere))
+        count = len(turns)
+        if self._others is not None:
+            shown, count = await self._others.session(request, shown)
+        if not count:
+            raise refuse("not_found", NOT_KEPT)
+        return _json(shown)
 
     async def found(self, request: Request) -> HttpResponse:
         """The turns in which a text occurs."""

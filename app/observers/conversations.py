@@ -13,14 +13,36 @@ A client may also name its conversation, as Codex does. Where the content says n
 the client wrote by itself, the name decides. A turn that continues another one under another name is a fork: it begins
 a session of its own.
 
-Only digests are kept, and only of turns that are kept themselves.
+Only digests are kept, and only of turns that are kept themselves. With several workers each tells the others where it
+left a conversation, so a turn may continue one of another worker, in a session that has its number from there.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from hashlib import blake2b
+from typing import Final, NamedTuple, Protocol
 
+from ..workers.conversation_ends import SharedEnd
 from .item_digest import chain
+
+ANSWER: Final = b"answer"
+SUMMARY: Final = b"summary"
+INPUT: Final = b"input"
+NAME: Final = b"name"
+MOST_SOUGHT: Final = 256
+"""Beginnings of an input that are looked for in other workers, the longest ones."""
+
+
+class Elsewhere(Protocol):
+    """Where other workers left the conversations of the same owner."""
+
+    def put(self, kind: bytes, digest: bytes, end: SharedEnd) -> None:
+        """Tells the other workers."""
+        ...
+
+    def find(self, kind: bytes, digest: bytes) -> SharedEnd | None:
+        """What another worker keeps."""
+        ...
 
 
 class TurnPlace(NamedTuple):
@@ -59,8 +81,9 @@ class _Digests:
 class Conversations:
     """The sessions of one owner. `new_session` numbers a new one."""
 
-    def __init__(self, new_session: Callable[[], int]) -> None:
+    def __init__(self, new_session: Callable[[], int], elsewhere: Elsewhere | None = None) -> None:
         self._new_session = new_session
+        self._elsewhere = elsewhere
         self._sessions: dict[int, _Session] = {}
         self._named: dict[str, int] = {}
         self._turns: dict[int, _Digests] = {}
@@ -77,11 +100,15 @@ class Conversations:
         if beginnings:
             self._inputs[beginnings[-1]] = number
         kept = self._sessions[session]
-        since, new_from, is_continued = found or (kept.turns[-1] if kept.turns else None, 0, False)
-        place = TurnPlace(session, kept.count, since, new_from, is_continued)
+        turn = self._last_of(session) if found is None else found.end.turn
+        place = max(kept.count, 0 if found is None or found.end.session != session else found.end.place + 1)
+        result = TurnPlace(
+            session, place, turn, 0 if found is None else found.items, found is not None and found.is_all
+        )
         kept.turns.append(number)
-        kept.count += 1
-        return place
+        kept.count = place + 1
+        self._tell(number)
+        return result
 
     def answered(self, number: int, output: Sequence[bytes], summaries: Sequence[bytes] = ()) -> None:
         """Called when a turn is complete. `summaries`: the digests of those items that hold one."""
@@ -92,6 +119,7 @@ class Conversations:
         turn.is_complete, turn.summaries = True, summaries
         self._answers[turn.answer] = number
         self._summaries |= dict.fromkeys(summaries, number)
+        self._tell(number)
 
     def turns_of(self, session: int) -> list[int]:
         """The numbers of its turns, oldest first."""
@@ -113,34 +141,82 @@ class Conversations:
             if self._named.get(session.name) == turn.session:
                 del self._named[session.name]
 
-    def _continued(self, items: Sequence[bytes], beginnings: Sequence[bytes]) -> tuple[int, int, bool] | None:
-        """The turn that such an input continues, how many items they share, and whether the answer is among them."""
+    def _continued(self, items: Sequence[bytes], beginnings: Sequence[bytes]) -> "_Continued | None":
+        """The turn that such an input continues."""
         for index in range(len(items) - 1, -1, -1):
-            if (found := self._answers.get(beginnings[index])) is not None:
-                return found, index + 1, True
-            if (found := self._summaries.get(items[index])) is not None:
-                return found, index + 1, True
-            if (found := self._inputs.get(beginnings[index])) is not None and (
-                index < len(items) - 1 or not self._turns[found].is_complete
-            ):
-                return found, index + 1, False
+            ends = (beginnings[index], self._answers, ANSWER), (items[index], self._summaries, SUMMARY)
+            for digest, numbers, kind in ends:
+                if (end := self._end(digest, numbers, kind, len(items) - index)) is not None:
+                    return _Continued(end, index + 1, is_all=True)
+            end = self._end(beginnings[index], self._inputs, INPUT, len(items) - index)
+            if end is not None and (index < len(items) - 1 or not end.is_complete):
+                return _Continued(end, index + 1, is_all=False)
         return None
 
-    def _session_of(self, found: tuple[int, int, bool] | None, name: str) -> int:
+    def _end(self, digest: bytes, numbers: dict[bytes, int], kind: bytes, sought: int) -> SharedEnd | None:
+        """The turn that left a conversation there, here or in another worker."""
+        if (number := numbers.get(digest)) is not None:
+            return self._end_of(number)
+        if self._elsewhere is None or not digest or sought > MOST_SOUGHT:
+            return None
+        return self._elsewhere.find(kind, digest)
+
+    def _end_of(self, number: int) -> SharedEnd:
+        turn = self._turns[number]
+        session = self._sessions[turn.session]
+        return SharedEnd(number, turn.session, session.count - 1, _digest_of(session.name), turn.is_complete)
+
+    def _tell(self, number: int) -> None:
+        """Tells the other workers where a turn left its conversation."""
+        if self._elsewhere is None:
+            return
+        turn, end = self._turns[number], self._end_of(number)
+        name = self._sessions[turn.session].name
+        ends = [(INPUT, turn.input), (ANSWER, turn.answer), (NAME, name.encode())]
+        for kind, digest in [*ends, *((SUMMARY, each) for each in turn.summaries)]:
+            if digest:
+                self._elsewhere.put(kind, digest, end)
+
+    def _session_of(self, found: "_Continued | None", name: str) -> int:
         if found is not None:
-            session = self._turns[found[0]].session
-            other = self._sessions[session].name
-            if not name or not other or other == name:
-                self._name(session, name)
-                return session
+            end = found.end
+            kept = self._sessions.get(end.session)
+            other = end.name if kept is None else _digest_of(kept.name)
+            if not name or not other or other == _digest_of(name):
+                return self._joined(end.session, name)
         if name in self._named:
             return self._named[name]
-        session = self._new_session()
-        self._sessions[session] = _Session("")
-        self._name(session, name)
+        named = self._elsewhere.find(NAME, name.encode()) if name and self._elsewhere is not None else None
+        return self._joined(self._new_session() if named is None else named.session, name)
+
+    def _joined(self, session: int, name: str) -> int:
+        kept = self._sessions.setdefault(session, _Session(""))
+        if name and not kept.name:
+            kept.name = name
+            self._named.setdefault(name, session)
         return session
 
-    def _name(self, session: int, name: str) -> None:
-        if name and not self._sessions[session].name:
-            self._sessions[session].name = name
-            self._named.setdefault(name, session)
+    def _last_of(self, session: int) -> int | None:
+        """The turn before in a session of which nothing else is known."""
+        kept = self._sessions[session]
+        named = None
+        if kept.name and self._elsewhere is not None:
+            named = self._elsewhere.find(NAME, kept.name.encode())
+        if named is not None and named.session == session and named.place >= kept.count:
+            return named.turn
+        return kept.turns[-1] if kept.turns else None
+
+
+class _Continued(NamedTuple):
+    """A turn that an input continues."""
+
+    end: SharedEnd
+    items: int
+    """How many items of the input are known from there."""
+    is_all: bool
+    """Whether they are all of that turn, its answer included."""
+
+
+def _digest_of(name: str) -> int:
+    """Of a session's name; 0 if it has none."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=7).digest(), "big") if name else 0

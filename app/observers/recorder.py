@@ -1,6 +1,6 @@
 """The ring buffer of the last turns, in memory, for debugging an agent. Nothing is written to disk."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,9 @@ class Recorder:
             8 * MOST_REQUEST, 2 * MOST_REQUEST
         )  # a request and its ask are counted as twice its size
         self._numbers = count(*numbers)
-        self._sessions = count(*numbers)
+        self._new_session: Callable[[], int] = count(1).__next__ if peers is None else peers.new_session
+        if peers is not None:
+            peers.forget()
         self._turns: dict[int, Recorded] = {}
         self._held: dict[str, _Held] = {}
         """What each owner has in the buffer."""
@@ -69,7 +71,7 @@ class Recorder:
             return False
         else:
             owner = turn.kept_for = turn.owner
-            held = self._held.get(owner) or self._held.setdefault(owner, _Held(self._new_session))
+            held = self._held.get(owner) or self._held.setdefault(owner, _Held(self._new_conversations(owner)))
             self._turns[turn.number] = held.turns[turn.number] = turn
             size += EACH_TURN
         turn.size += size
@@ -101,7 +103,7 @@ class Recorder:
 
     def conversations_of(self, owner: str) -> Conversations:
         """The sessions of this owner."""
-        return self._held[owner].conversations if owner in self._held else Conversations(self._new_session)
+        return self._held[owner].conversations if owner in self._held else self._new_conversations(owner)
 
     def prompts_of(self, owner: str) -> list[KnownPrompt]:
         """The prompts of this owner's turns, oldest first."""
@@ -126,6 +128,11 @@ class Recorder:
     def turns(self, may_see: MaySee) -> list[Recorded]:
         """All turns that are kept, oldest first."""
         return [turn for turn in self._turns.values() if turn.kept_for is not None and may_see(turn.kept_for)]
+
+    def before(self, turns: Iterable[Recorded], may_see: MaySee) -> list[Recorded]:
+        """The turns that these continue, as far as they are kept."""
+        numbers = {turn.place.since for turn in turns if turn.place is not None and turn.place.since is not None}
+        return [turn for number in numbers if (turn := self.turn(number, may_see)) is not None]
 
     def session(self, session: int, owner: str) -> list[Recorded]:
         """The turns of a session of this owner, oldest first."""
@@ -168,8 +175,8 @@ class Recorder:
             self._watchers.discard(watcher)
             watcher.end()
 
-    def _new_session(self) -> int:
-        return next(self._sessions)
+    def _new_conversations(self, owner: str) -> Conversations:
+        return Conversations(self._new_session, None if self.peers is None else self.peers.ends_of(owner))
 
     def _count(self, held: "_Held", size: int) -> None:
         """Counts what was added, and forgets turns if that is too much."""
@@ -204,11 +211,11 @@ class Recorder:
 class _Held:
     """What one owner has in the buffer."""
 
-    def __init__(self, new_session: Callable[[], int]) -> None:
+    def __init__(self, conversations: Conversations) -> None:
         self.turns: dict[int, Recorded] = {}
         self.bytes = 0
         self.parts = SharedParts()
-        self.conversations = Conversations(new_session)
+        self.conversations = conversations
 
 
 def _no_settings(_model: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -93,6 +93,22 @@ class Snapshot(NamedTuple):
         return None
 
 
+class EarlierTurn(msgspec.Struct):
+    """What another worker says about a turn that one of this worker continues."""
+
+    id: str
+    members: Members
+    """Those of its request, without the input."""
+
+    def request_from(self, item: int) -> Members:  # noqa: ARG002 — as of `Snapshot`
+        """The members of the request."""
+        return self.members
+
+
+Before = Mapping[int, Snapshot | EarlierTurn]
+"""The turns that others continue, by their numbers, as far as they are kept."""
+
+
 def snapshot(turn: Recorded) -> Snapshot:
     """What is kept of a turn now. Call it on the event loop."""
     asks = [ShownAsk(ask.times, ask.outcome, ask.made) for ask in turn.asks]
@@ -103,8 +119,19 @@ def snapshot(turn: Recorded) -> Snapshot:
     )  # fmt: skip
 
 
-def shown_turn(turn: Snapshot, before: Snapshot | None) -> bytes:
-    """All about one turn, as JSON. `before`: the turn before it in its conversation, if that is kept."""
+def snapshots(turns: Iterable[Recorded], elsewhere: Before) -> Before:
+    """The same of several turns by their numbers, and what is known of others."""
+    return {**elsewhere, **{turn.number: snapshot(turn) for turn in turns}}
+
+
+def earlier_turn(turn: Snapshot) -> bytes:
+    """What another worker needs of a turn, as JSON: an `EarlierTurn`."""
+    members = {name: value for name, value in turn.request_from(_NO_ITEM).items() if name != "input"}
+    return json_bytes({"id": turn.id, "members": members})
+
+
+def shown_turn(turn: Snapshot, before: Before) -> bytes:
+    """All about one turn, as JSON."""
     events: list[Json] = []
     refused: Json | None = None
     for note in turn.notes:
@@ -132,14 +159,12 @@ def shown_turn(turn: Snapshot, before: Snapshot | None) -> bytes:
     )
 
 
-def shown_session(session: int, turns: Sequence[Snapshot]) -> bytes:
+def shown_session(session: int, turns: Sequence[Snapshot], before: Before) -> bytes:
     """A conversation, with only what is new in each turn, as JSON."""
     shown: list[Json] = []
-    known = {turn.number: turn for turn in turns}
     for turn in turns:
         request = turn.request_from(0 if turn.place is None else turn.place.new_from)
-        since = None if turn.place is None else turn.place.since
-        changed = _changes(turn, request, None if since is None else known.get(since))
+        changed = _changes(turn, request, before)
         new_from = 0 if changed is None else changed["new_items"][0]
         is_new = changed is None or changed["instructions"] in {"added", "changed"}
         response = turn.response
@@ -184,8 +209,9 @@ def _forms_of(text: str) -> set[bytes]:
     return {once, *(json_bytes(each.decode())[1:-1] for each in inside)}
 
 
-def _changes(turn: Snapshot, request: Members, before: Snapshot | None) -> Json | None:
-    if turn.place is None or turn.place.since is None or before is None:
+def _changes(turn: Snapshot, request: Members, kept: Before) -> Json | None:
+    before = None if turn.place is None or turn.place.since is None else kept.get(turn.place.since)
+    if turn.place is None or before is None:
         return None
     new_from = turn.place.new_from or None
     return {

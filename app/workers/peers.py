@@ -15,6 +15,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mutabl
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, NamedTuple
 
+from .conversation_ends import ConversationEnds, OwnersEnds
+
 log = logging.getLogger("am_proxy")
 
 ANSWERS_WITHIN: Final = 1.0
@@ -69,10 +71,11 @@ class PeerLines:
 class Peers:
     """The other workers, as one worker reaches them."""
 
-    def __init__(self, lines: PeerLines, number: int, count: int) -> None:
+    def __init__(self, lines: PeerLines, number: int, ends: ConversationEnds) -> None:
         self._lines = lines
         self._number = number
-        self._count = count
+        self._count = ends.count
+        self._ends = ends
         self._running: set[asyncio.Task[None]] = set()
 
     @property
@@ -89,6 +92,18 @@ class Peers:
     def numbers(self) -> tuple[int, int]:
         """The first number that this worker gives to a turn, and the distance of the next."""
         return self._number + 1, self._count
+
+    def new_session(self) -> int:
+        """A number for one more session of this worker."""
+        return self._ends.new_session(self._number)
+
+    def ends_of(self, owner: str) -> OwnersEnds:
+        """Where other workers left the conversations of this owner."""
+        return self._ends.of(self._number, owner)
+
+    def forget(self) -> None:
+        """Tells the others that this worker keeps no turns."""
+        self._ends.forget(self._number)
 
     @asynccontextmanager
     async def asked(self, number: int, scope: Scope) -> AsyncIterator[PeerAnswer]:

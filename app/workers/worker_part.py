@@ -28,7 +28,7 @@ class WorkerPart:
     @cached_property
     def peers(self) -> Peers:
         """The other workers."""
-        return Peers(self.table.lines, self.number, self.count)
+        return Peers(self.table.lines, self.number, self.table.ends)
 
     @property
     def segment(self) -> ValueSegment:

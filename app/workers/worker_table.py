@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
+from .conversation_ends import ConversationEnds
 from .owner_table import OwnerTable
 from .peers import PeerLines
 from .value_segment import ValueSegment
@@ -27,6 +28,7 @@ class WorkerTable:
         """The figures of each worker."""
         self.lines = PeerLines(count)
         self.owners = OwnerTable(count)
+        self.ends = ConversationEnds(count)
 
     def row(self, number: int) -> "WorkerRow":
         """The row of one worker."""
@@ -46,6 +48,7 @@ class WorkerTable:
         self._rows[number].clear()
         self.segments[number].end()
         self.owners.end(number)
+        self.ends.forget(number)
         self._supervisor.seen += seconds
 
     def __iter__(self) -> Iterator["WorkerRow"]:

@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,36 @@ def test_new_turns_of_all_workers_appear_in_the_list(tmp_path: Path) -> None:
             if len(ended) == len(server.turns):
                 break
         assert {number % 2 for number in ended} == {0, 1}
+
+
+def test_a_conversation_whose_turns_ran_in_several_workers_is_one(tmp_path: Path) -> None:
+    """Each turn comes over a connection of its own, and so in any worker."""
+    body: dict[str, Any] = {"model": "demo", "input": [], "instructions": "Be brief."}
+    with several_workers(tmp_path, "--watch", "50") as server, ExitStack() as stack:
+        for number in range(8):
+            client = stack.enter_context(httpx.Client(base_url=server.url, timeout=20))
+            body["input"].append({"role": "user", "content": f"Question {number}"})
+            body["instructions"] = "Be very brief." if number == 7 else "Be brief."
+            body["input"] += client.post("/responses", json=body).json()["output"]
+            assert soon(lambda: len(server.turns) == number + 1)  # noqa: B023 — it is asked at once
+        rows, _ = kept(server)
+        assert {row["number"] % 2 for row in rows} == {0, 1}
+        assert [row["said"] for row in rows] == [f"Question {number}" for number in range(8)]
+        assert {row["session"] for row in rows} == {rows[0]["session"]}
+        assert [row["place"] for row in rows] == [*range(8)]
+        for _ in range(4):  # over new connections, so both workers are asked
+            session = httpx.get(f"{base(server)}/inspector/sessions/{rows[0]['session']}").json()
+            assert [turn["row"]["number"] for turn in session["turns"]] == [row["number"] for row in rows]
+            assert [[item["content"] for item in turn["new"]] for turn in session["turns"]] == [
+                [row["said"]] for row in rows
+            ]
+            changed = [turn["changes"] and turn["changes"]["instructions"] for turn in session["turns"]]
+            assert changed == [None, *["same"] * 6, "changed"]
+            assert [turn["instructions"] for turn in session["turns"]] == ["Be brief.", *[None] * 6, "Be very brief."]
+        turns = [httpx.get(f"{base(server)}/inspector/turns/{row['number']}").json() for row in rows]
+        assert [turn["changes"]["since"] for turn in turns[1:]] == [row["number"] for row in rows[:-1]]
+        assert [turn["changes"]["since_id"] for turn in turns[1:]] == [row["id"] for row in rows[:-1]]
+        assert all(turn["changes"]["is_continued"] for turn in turns[1:])
 
 
 CONFIG = """
