@@ -202,6 +202,24 @@ def test_one_that_is_not_kept_is_said(page: Page) -> None:
     expect(page.locator("#conversation")).to_have_text("This conversation is not kept, or no longer.")
 
 
+@pytest.mark.parametrize(("since", "shown"), [("req_10", 1), ("req_999", 0)], ids=["the turn before", "another"])
+def test_what_broke_the_cache_is_shown_if_the_turn_before_had_it(page: Page, since: str, shown: int) -> None:
+    cache = {
+        "since_id": since,
+        "words": "messages[0] (system) changed",
+        "place": "messages[0]",
+        "byte": 9,
+        "length": 90,
+    }
+    second = {**SECOND, "changes": changes(10, cache={**cache, "share": 0.1})}
+    FakeFeed(page).keep(sessions={90: {"session": 90, "turns": [FIRST, second]}})
+    page.evaluate("location.hash = '#session/1'")
+    show(page, 90)
+    expect(page.locator(".turn-of-session").nth(1)).to_contain_text("Two tests fail.")
+    lines = page.locator(".notes", has_text="Prompt cache: messages[0] (system) changed.")
+    expect(lines).to_have_count(shown)
+
+
 def test_workers_whose_numbers_are_not_in_the_order_of_time_are_sorted_by_time(browser: Browser, url: str) -> None:
     """The second worker has run many more turns than the first."""
     page = browser.new_page(viewport=SIZE)

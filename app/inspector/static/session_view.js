@@ -225,7 +225,7 @@ function notes(changes) {
     instructions && instructions !== "same" ? `Instructions ${instructions}.` : "",
     names.length ? `Tools: ${names.join(", ")}.` : "",
     settings.length ? `Settings changed: ${settings.join(", ")}.` : "",
-    cache?.words ? `Prompt cache: ${cache.words}.` : "",
+    cache?.words && cache.since_id === changes.since_id ? `Prompt cache: ${cache.words}.` : "",
   ].filter(Boolean).map(note);
 }
 
