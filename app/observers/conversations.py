@@ -11,7 +11,8 @@ kept, as of its input alone, and looked for among the digests of all beginnings 
 
 A client may also name its conversation, as Codex does. Where the content says nothing, such as after a summary that
 the client wrote by itself, the name decides. A turn that continues another one under another name is a fork: it begins
-a session of its own.
+a session of its own. Many conversations begin with the same rules, so a turn with an empty answer, to which a client
+may send no more than these, is continued by further items under its own name only.
 
 Only digests are kept, and only of turns that are kept themselves. With several workers each tells the others where it
 left a conversation, so a turn may continue one of another worker, in a session that has its number from there.
@@ -95,6 +96,8 @@ class Conversations:
         """The place of a new turn. `items` are the digests of its input."""
         beginnings = list(chain(list(items)))
         found = self._continued(items, beginnings)
+        if found is not None and found.end.is_empty and self._is_fork(found.end, name):
+            found = None
         session = self._session_of(found, name)
         self._turns[number] = _Digests(session, beginnings[-1] if beginnings else b"")
         if beginnings:
@@ -146,7 +149,8 @@ class Conversations:
         for index in range(len(items) - 1, -1, -1):
             ends = (beginnings[index], self._answers, ANSWER), (items[index], self._summaries, SUMMARY)
             for digest, numbers, kind in ends:
-                if (end := self._end(digest, numbers, kind, len(items) - index)) is not None:
+                end = self._end(digest, numbers, kind, len(items) - index)
+                if end is not None and (index < len(items) - 1 or not end.is_empty):
                     return _Continued(end, index + 1, is_all=True)
             end = self._end(beginnings[index], self._inputs, INPUT, len(items) - index)
             if end is not None and (index < len(items) - 1 or not end.is_complete):
@@ -164,7 +168,14 @@ class Conversations:
     def _end_of(self, number: int) -> SharedEnd:
         turn = self._turns[number]
         session = self._sessions[turn.session]
-        return SharedEnd(number, turn.session, session.count - 1, _digest_of(session.name), turn.is_complete)
+        return SharedEnd(
+            number,
+            turn.session,
+            session.count - 1,
+            _digest_of(session.name),
+            turn.is_complete,
+            turn.answer == turn.input,
+        )
 
     def _tell(self, number: int) -> None:
         """Tells the other workers where a turn left its conversation."""
@@ -178,16 +189,18 @@ class Conversations:
                 self._elsewhere.put(kind, digest, end)
 
     def _session_of(self, found: "_Continued | None", name: str) -> int:
-        if found is not None:
-            end = found.end
-            kept = self._sessions.get(end.session)
-            other = end.name if kept is None else _digest_of(kept.name)
-            if not name or not other or other == _digest_of(name):
-                return self._joined(end.session, name)
+        if found is not None and not self._is_fork(found.end, name):
+            return self._joined(found.end.session, name)
         if name in self._named:
             return self._named[name]
         named = self._elsewhere.find(NAME, name.encode()) if name and self._elsewhere is not None else None
         return self._joined(self._new_session() if named is None else named.session, name)
+
+    def _is_fork(self, end: SharedEnd, name: str) -> bool:
+        """Whether the session of this turn has another name."""
+        kept = self._sessions.get(end.session)
+        other = end.name if kept is None else _digest_of(kept.name)
+        return bool(name and other and other != _digest_of(name))
 
     def _joined(self, session: int, name: str) -> int:
         kept = self._sessions.setdefault(session, _Session(""))

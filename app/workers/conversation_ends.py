@@ -16,7 +16,7 @@ NEAR: Final = 8
 """Slots in which an end may be: those from the one that its digest names."""
 _DIGEST: Final = 16
 _BYTES: Final = 8
-_END: Final = struct.Struct(f"={_DIGEST}sd6q?")
+_END: Final = struct.Struct(f"={_DIGEST}sd6q2?")
 _CHECK: Final = struct.Struct("=I")
 _SLOT: Final = 96
 
@@ -32,6 +32,8 @@ class SharedEnd(NamedTuple):
     """A digest of the session's name; 0 if it has none."""
     is_complete: bool
     """Whether the turn has an answer."""
+    is_empty: bool
+    """Whether nothing is in the answer, as in that of a turn that was only prepared."""
 
 
 class ConversationEnds:
@@ -60,8 +62,8 @@ class ConversationEnds:
 
     def put(self, digest: bytes, worker: int, end: SharedEnd) -> None:
         """Keeps an end."""
-        *numbers, is_complete = end
-        data = _END.pack(digest, time.monotonic(), *numbers, worker, self._lives[worker], is_complete)
+        *numbers, is_complete, is_empty = end
+        data = _END.pack(digest, time.monotonic(), *numbers, worker, self._lives[worker], is_complete, is_empty)
         start = min(self._near(digest), key=lambda near: self._age_of(near, digest)) * _SLOT
         self._memory[start : start + _END.size + _CHECK.size] = data + _CHECK.pack(crc32(data))
 
@@ -73,9 +75,9 @@ class ConversationEnds:
                 continue
             data = self._memory[start : start + _END.size]
             (check,) = _CHECK.unpack_from(self._memory, start + _END.size)
-            _, _, turn, session, place, name, worker, life, is_complete = _END.unpack(data)
+            _, _, turn, session, place, name, worker, life, is_complete, is_empty = _END.unpack(data)
             if check == crc32(data) and worker != but and life == self._lives[worker]:
-                return SharedEnd(turn, session, place, name, is_complete)
+                return SharedEnd(turn, session, place, name, is_complete, is_empty)
         return None
 
     def _near(self, digest: bytes) -> list[int]:

@@ -11,6 +11,7 @@ from app.observers.item_digest import item_digest
 from app.workers.conversation_ends import ConversationEnds
 
 Json = dict[str, Any]
+RULES = {"role": "developer", "content": "Be brief."}
 USER = {"role": "user", "content": "Fix it."}
 TYPED = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Fix it."}]}
 THOUGHT = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"}
@@ -104,6 +105,20 @@ class Turn(NamedTuple):
                 Turn([USER, SAID, OUTPUT], [], (1, 1, 2, True), "thread"),
             ],
             id="a fork is a session of its own",
+        ),
+        pytest.param(
+            [
+                Turn([RULES], [], (1, None, 0, False), "thread"),
+                Turn([RULES, USER], [SAID], (2, None, 0, False), "other"),
+                Turn([RULES], [], (3, None, 0, False), "third"),
+                Turn([RULES, MORE], [SAID], (3, 3, 1, True), "third"),
+                Turn([RULES, USER, SAID, MORE], [SAID], (2, 2, 3, True), "other"),
+            ],
+            id="the same rules are not the same conversation",
+        ),
+        pytest.param(
+            [Turn([RULES], [], (1, None, 0, False)), Turn([RULES], [], (2, None, 0, False))],
+            id="the same rules prepared twice",
         ),
         pytest.param(
             [Turn([], [], (1, None, 0, False)), Turn([], [], (2, None, 0, False))],

@@ -6,7 +6,7 @@ import pytest
 
 from app.workers.conversation_ends import NEAR, ConversationEnds, SharedEnd
 
-END = SharedEnd(turn=7, session=3, place=2, name=2**55, is_complete=True)
+END = SharedEnd(turn=7, session=3, place=2, name=2**55, is_complete=True, is_empty=False)
 
 
 @pytest.mark.parametrize(
