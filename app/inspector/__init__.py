@@ -89,5 +89,7 @@ the input.
     {"session": 4, "turns": [{"row": …, "changes": as above or null, "instructions": text or null (if they changed),
                               "new": [the new items of its input], "output": [the items of its response]}]}
 
+With several workers it also has `"missing": 1` if one does not answer, as `ready` and what is found have.
+
 `GET /inspector/found?text=…` looks for a text in all that is kept: `{"numbers": [17, 4]}`, newest first.
 """

@@ -99,10 +99,12 @@ class OtherWorkers:
         part = msgspec.json.decode(own, type=_Part)
         if is_from_worker(request):
             return own, len(part.turns)
-        answers = await asyncio.gather(*(self._of(other, request.scope, _Part) for other in self._peers.others))
+        none = _Part(part.session, [])
+        answers = await asyncio.gather(*(self._of(other, request.scope, _Part, none) for other in self._peers.others))
         turns = [turn for each in (part, *answers) if each is not None for turn in each.turns]
         turns.sort(key=lambda turn: _turn.decode(turn).row.began)
-        return json_bytes({"session": part.session, "turns": turns}), len(turns)
+        shown = {"session": part.session, "turns": turns} | _missing(answers.count(None))
+        return json_bytes(shown), len(turns)
 
     async def before(self, request: Request, turns: Iterable[Recorded]) -> dict[int, EarlierTurn]:
         """What other workers say about the turns that these continue."""
@@ -116,12 +118,12 @@ class OtherWorkers:
         owner = self._peers.owner_of(number)
         return None if owner is None else await self._of(owner, scope, EarlierTurn)
 
-    async def _of(self, other: int, scope: Scope, kind: type[FoundT]) -> FoundT | None:
-        """What another worker answers; None if it does not, or has nothing."""
+    async def _of(self, other: int, scope: Scope, kind: type[FoundT], none: FoundT | None = None) -> FoundT | None:
+        """What another worker answers: `none` if it has nothing, None if it does not answer."""
         try:
             async with self._peers.asked(other, scope) as answer:
                 body = await asyncio.wait_for(_whole(answer), READY_WITHIN)
-                return msgspec.json.decode(body, type=kind) if answer.status == _OK else None
+                return msgspec.json.decode(body, type=kind) if answer.status == _OK else none
         except (SilentWorkerError, TimeoutError, msgspec.MsgspecError):
             return None
 

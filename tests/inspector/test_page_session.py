@@ -212,12 +212,13 @@ def test_what_broke_the_cache_is_shown_if_the_turn_before_had_it(page: Page, sin
         "length": 90,
     }
     second = {**SECOND, "changes": changes(10, cache={**cache, "share": 0.1})}
-    FakeFeed(page).keep(sessions={90: {"session": 90, "turns": [FIRST, second]}})
+    FakeFeed(page).keep(sessions={90: {"session": 90, "turns": [FIRST, second], "missing": 1}})
     page.evaluate("location.hash = '#session/1'")
     show(page, 90)
     expect(page.locator(".turn-of-session").nth(1)).to_contain_text("Two tests fail.")
     lines = page.locator(".notes", has_text="Prompt cache: messages[0] (system) changed.")
     expect(lines).to_have_count(shown)
+    expect(page.locator(".session .figures")).to_contain_text("turns of 1 worker are missing")
 
 
 def test_workers_whose_numbers_are_not_in_the_order_of_time_are_sorted_by_time(browser: Browser, url: str) -> None:

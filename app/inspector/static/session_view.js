@@ -27,7 +27,7 @@ export class SessionView {
   }
 
   /** Show this state of the conversation; what has not changed stays as it is. */
-  show({ session, turns: given }) {
+  show({ session, turns: given, missing }) {
     const turns = given.map((turn, index) => ({ ...turn, before: given[index - 1]?.row, new: objectsOf(turn.new), output: objectsOf(turn.output) }));
     this.turns = turns;
     const rows = turns.map(({ row }) => row);
@@ -41,6 +41,7 @@ export class SessionView {
       `${count(turns.length)} ${turns.length === 1 ? "turn" : "turns"}`,
       `${count(total.input)} tokens in`, total.input ? `${Math.floor((100 * total.cached) / total.input)} % cached` : "",
       `${count(total.output)} out`, `${ms(total.ms)} in turns`, rows.length > 1 ? `${ms(between(rows))} between them` : "", total.cost ? `${money(total.cost)} estimated` : "",
+      missing ? `turns of ${missing} ${missing === 1 ? "worker" : "workers"} are missing` : "",
     ].filter(Boolean).join(" · ");
     this.#table(turns);
     this.#lay(turns);
