@@ -114,7 +114,7 @@ def next_state(settings: Settings, before: SharedState, store: "LimitStore | Non
     metrics, recorder = before.metrics, before.recorder
     if metrics is None or settings.server.metrics == "off":
         metrics = _metrics(settings, before.connections, before.worker)
-    if recorder is None or recorder.keep != settings.watched:
+    if recorder is None or recorder.keep != _kept_turns(settings, before.worker):
         recorder = _recorder(settings, before.worker)
     return before._replace(metrics=metrics, recorder=recorder, store=store)
 
@@ -154,10 +154,18 @@ def provider_names(settings: Settings) -> dict[str, str]:
 
 
 def _recorder(settings: Settings, worker: "WorkerPart | None") -> Recorder | None:
-    if not settings.watched:
+    keep = _kept_turns(settings, worker)
+    if not keep:
         return None
     peers = None if worker is None else worker.peers
-    return Recorder(settings.watched, settings.server.watch_bytes, keyed=bool(settings.keys), peers=peers)
+    return Recorder(keep, settings.server.watch_bytes, keyed=bool(settings.keys), peers=peers)
+
+
+def _kept_turns(settings: Settings, worker: "WorkerPart | None") -> int:
+    """How many turns this process keeps for the inspector. What is set was already divided among the workers."""
+    if worker is None or settings.server.watch is not None:
+        return settings.watched
+    return -(-settings.watched // worker.count)
 
 
 def _metrics(settings: Settings, connections: OpenConnections, worker: "WorkerPart | None") -> Metrics | None:

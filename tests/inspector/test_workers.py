@@ -128,6 +128,15 @@ def test_a_conversation_whose_turns_ran_in_several_workers_is_one(tmp_path: Path
         assert all(turn["changes"]["is_continued"] for turn in turns[1:])
 
 
+def test_all_workers_together_keep_as_many_turns_as_one_process_does(tmp_path: Path) -> None:
+    with several_workers(tmp_path, program="import app.settings.configuration as found\nfound.WATCHED = 4") as server:
+        for _ in range(3):
+            server.asked_all()
+        for _ in range(6):
+            server.ask()
+        assert soon(lambda: len(kept(server)[0]) == 4), kept(server)
+
+
 CONFIG = """
 [server]
 watch = 50
