@@ -28,7 +28,6 @@ class Recorder:
     def __init__(self, keep: int, most_bytes: int, *, keyed: bool = False, peers: "Peers | None" = None) -> None:
         """`peers` are the other workers, if this process is one of several: all numbers are different then."""
         self.peers = peers
-        numbers = (1, 1) if peers is None else peers.numbers
         self.keep = keep
         self._most_bytes = most_bytes
         self._keyed = keyed
@@ -37,7 +36,7 @@ class Recorder:
         self._backlog = Backlog(
             8 * MOST_REQUEST, 2 * MOST_REQUEST
         )  # a request and its ask are counted as twice its size
-        self._numbers = count(*numbers)
+        self._new_number: Callable[[], int] = count(1).__next__ if peers is None else peers.new_turn
         self._new_session: Callable[[], int] = count(1).__next__ if peers is None else peers.new_session
         if peers is not None:
             peers.forget()
@@ -61,7 +60,7 @@ class Recorder:
 
     def began(self, fields: Mapping[str, Any]) -> Recorded:
         """The record of one more turn. It enters the buffer with its first note."""
-        return Recorded(self, next(self._numbers), fields, self._backlog)
+        return Recorded(self, self._new_number(), fields, self._backlog)
 
     def publish(self, turn: Recorded, note: Kept, size: int) -> bool:
         """Keeps a note of a turn, and sends it to watchers. A turn that was forgotten while it ran stays forgotten."""

@@ -45,7 +45,9 @@ class ConversationEnds:
         self._memory = mmap.mmap(-1, slots * _SLOT)  # anonymous, and shared with all that are forked later
         self._lives = memoryview(mmap.mmap(-1, count * _BYTES)).cast("q")
         """How often each worker has forgotten all its turns."""
+        self._turns = memoryview(mmap.mmap(-1, count * _BYTES)).cast("q")
         self._sessions = memoryview(mmap.mmap(-1, count * _BYTES)).cast("q")
+        """How many numbers each worker has given."""
 
     def of(self, worker: int, owner: str) -> "OwnersEnds":
         """Those of one owner, as one worker sees them."""
@@ -55,10 +57,17 @@ class ConversationEnds:
         """Forgets the ends of one worker, which keeps none of its turns any more."""
         self._lives[worker] += 1
 
+    def new_turn(self, worker: int) -> int:
+        """A number for one more turn, which tells the worker. None is used again, even if the worker dies."""
+        return self._next(self._turns, worker)
+
     def new_session(self, worker: int) -> int:
-        """A number for one more session, which tells the worker. None is used again, even if the worker dies."""
-        self._sessions[worker] += 1
-        return worker + 1 + (self._sessions[worker] - 1) * self.count
+        """The same for a session."""
+        return self._next(self._sessions, worker)
+
+    def _next(self, given: "memoryview[int]", worker: int) -> int:
+        given[worker] += 1
+        return worker + 1 + (given[worker] - 1) * self.count
 
     def put(self, digest: bytes, worker: int, end: SharedEnd) -> None:
         """Keeps an end."""

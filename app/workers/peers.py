@@ -88,10 +88,9 @@ class Peers:
         owner = (number - 1) % self._count
         return None if owner == self._number else owner
 
-    @property
-    def numbers(self) -> tuple[int, int]:
-        """The first number that this worker gives to a turn, and the distance of the next."""
-        return self._number + 1, self._count
+    def new_turn(self) -> int:
+        """A number for one more turn of this worker."""
+        return self._ends.new_turn(self._number)
 
     def new_session(self) -> int:
         """A number for one more session of this worker."""

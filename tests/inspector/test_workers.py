@@ -202,6 +202,7 @@ def test_a_worker_that_hangs_is_missing_and_that_is_said(tmp_path: Path) -> None
 def test_the_list_ends_when_a_worker_dies(tmp_path: Path) -> None:
     with several_workers(tmp_path, "--watch", "50") as server:
         server.asked_all()
+        given = {row["number"] for row in kept(server)[0]}
         first, second = server.pids
         with listed(server) as notes:
             assert any(name == "ready" for name, _ in notes)
@@ -211,3 +212,8 @@ def test_the_list_ends_when_a_worker_dies(tmp_path: Path) -> None:
         assert soon(lambda: len(server.pids) == 2 and first not in server.pids)
         assert second in server.pids
         assert soon(lambda: "missing" not in kept(server)[1])
+        before = {line["request_id"] for line in server.turns}
+        server.asked_all()
+        new = {row["number"] for row in kept(server)[0] if row["id"] not in before}
+        assert new
+        assert not new & given  # a link to a turn of the dead worker leads to no other turn

@@ -52,11 +52,13 @@ def test_the_oldest_end_gives_way() -> None:
     assert [ends.of(1, "").find(kind, b"d") is None for kind in kinds] == [True] * 2 + [False] * NEAR
 
 
-def test_numbers_of_sessions_tell_the_worker_and_are_not_used_again() -> None:
+@pytest.mark.parametrize("kind", ["new_turn", "new_session"])
+def test_numbers_tell_the_worker_and_are_not_used_again(kind: str) -> None:
     ends = ConversationEnds(2)
-    numbers = [ends.new_session(worker) for worker in (0, 0, 1)]
+    new = getattr(ends, kind)
+    numbers = [new(worker) for worker in (0, 0, 1)]
     ends.forget(0)
-    assert [*numbers, ends.new_session(0)] == [1, 3, 2, 5]
+    assert [*numbers, new(0)] == [1, 3, 2, 5]
 
 
 def test_an_end_that_is_being_written_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
