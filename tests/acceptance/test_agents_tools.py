@@ -5,32 +5,12 @@ from itertools import count
 from typing import Any, Final
 
 import pytest
-from agents import (
-    Agent,
-    ApplyPatchTool,
-    LocalShellCommandRequest,
-    LocalShellTool,
-    OpenAIResponsesModel,
-    RunConfig,
-    Runner,
-    ShellCallOutcome,
-    ShellCommandOutput,
-    ShellCommandRequest,
-    ShellResult,
-    ShellTool,
-    Tool,
-    ToolSearchTool,
-    function_tool,
-    tool_namespace,
-)
-from agents.editor import ApplyPatchOperation, ApplyPatchResult
-from agents.tool import CustomTool
 from openai import AsyncOpenAI
 
+from tests.support.agents_sdk import agents_sdk
 from tests.support.proxied_upstream import ProxiedUpstream
 from tests.support.script import call_turn, text_turn
 
-QUIET = RunConfig(tracing_disabled=True)
 PATCH: Final = '{"type":"create_file","path":"a.py","diff":"+print(1)\\n"}'
 NUMBERS = count()
 """One model for each run: the chain is shared."""
@@ -42,15 +22,16 @@ class Ran:
     def __init__(self) -> None:
         self.actions: list[Any] = []
 
-    def shell(self, request: ShellCommandRequest) -> ShellResult:
+    def shell(self, request: Any) -> Any:
         action = request.data.action
         self.actions.append((action.commands, action.timeout_ms))
-        outcome = ShellCallOutcome(type="exit", exit_code=0)
-        return ShellResult(
-            [ShellCommandOutput(stdout=f"<{command}>\n", outcome=outcome) for command in action.commands]
+        sdk = agents_sdk()
+        outcome = sdk.ShellCallOutcome(type="exit", exit_code=0)
+        return sdk.ShellResult(
+            [sdk.ShellCommandOutput(stdout=f"<{command}>\n", outcome=outcome) for command in action.commands]
         )
 
-    def local_shell(self, request: LocalShellCommandRequest) -> str:
+    def local_shell(self, request: Any) -> str:
         action = request.data.action
         self.actions.append((action.command, action.working_directory))
         return "a.py"
@@ -59,25 +40,26 @@ class Ran:
         self.actions.append(text)
         return "one row"
 
-    def create_file(self, operation: ApplyPatchOperation) -> ApplyPatchResult:
+    def create_file(self, operation: Any) -> Any:
         self.actions.append((operation.type, operation.path, operation.diff))
-        return ApplyPatchResult(status="completed", output="Created.")
+        return agents_sdk().ApplyPatchResult(status="completed", output="Created.")
 
     update_file = delete_file = create_file
 
-    def tools(self) -> list[Tool]:
-        @function_tool(defer_loading=True)
+    def tools(self) -> list[Any]:
         def look_up(day: str) -> str:
             """What is on that day."""
             self.actions.append(day)
             return "nothing"
 
+        sdk = agents_sdk()
+        looks_up = sdk.function_tool(look_up, defer_loading=True)
         return [
-            ShellTool(executor=self.shell),
-            LocalShellTool(executor=self.local_shell),
-            ApplyPatchTool(editor=self),
-            CustomTool(name="run_sql", description="Runs SQL.", on_invoke_tool=self.custom),
-            *tool_namespace(name="calendar", description="Your calendar.", tools=[look_up]),
+            sdk.ShellTool(executor=self.shell),
+            sdk.LocalShellTool(executor=self.local_shell),
+            sdk.ApplyPatchTool(editor=self),
+            sdk.tool.CustomTool(name="run_sql", description="Runs SQL.", on_invoke_tool=self.custom),
+            *sdk.tool_namespace(name="calendar", description="Your calendar.", tools=[looks_up]),
         ]
 
 
@@ -109,17 +91,18 @@ async def test_a_tool_is_called_run_and_its_output_told(
     expected: str,
     streamed: bool,
 ) -> None:
-    name, here = f"agents-tools-{next(NUMBERS)}", Ran()
+    sdk, name, here = agents_sdk(), f"agents-tools-{next(NUMBERS)}", Ran()
+    quiet = sdk.RunConfig(tracing_disabled=True)
     proxied.set_scripts(name, call_turn(function, *arguments), text_turn("Done."))
     tool = here.tools()[index]
-    search = [ToolSearchTool()] if function.startswith("calendar") else []
-    agent = Agent("worker", model=OpenAIResponsesModel(name, client), tools=[tool, *search])
+    search = [sdk.ToolSearchTool()] if function.startswith("calendar") else []
+    agent = sdk.Agent("worker", model=sdk.OpenAIResponsesModel(name, client), tools=[tool, *search])
     if streamed:
-        result = Runner.run_streamed(agent, "Do it.", run_config=QUIET)
+        result = sdk.Runner.run_streamed(agent, "Do it.", run_config=quiet)
         assert [event async for event in result.stream_events()] != []
         answer = result.final_output
     else:
-        answer = (await Runner.run(agent, "Do it.", run_config=QUIET)).final_output
+        answer = (await sdk.Runner.run(agent, "Do it.", run_config=quiet)).final_output
     assert (answer, here.actions) == ("Done.", [ran])
     _, called, output = proxied.asks(name)[-1].body["messages"]
     assert [call["function"]["name"] for call in called["tool_calls"]] == [function]

@@ -1,10 +1,10 @@
 """The Agents SDK in a tool loop with a Claude that thinks between its calls: all its thoughts come back in place."""
 
 import pytest
-from agents import Agent, ModelSettings, OpenAIResponsesModel, RunConfig, Runner, function_tool
 from openai import AsyncOpenAI
 from openai.types.shared import Reasoning
 
+from tests.support.agents_sdk import agents_sdk
 from tests.support.provider_lanes import Wired
 from tests.support.servers import Answer, Calls, Hides, Says, Thinks
 
@@ -23,34 +23,33 @@ LOOP: list[Answer] = [
     [Says("Fine.")],
 ]
 LANE = "anthropic, as messages"
-QUIET = RunConfig(tracing_disabled=True)
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 async def test_the_agents_sdk_goes_through_a_tool_loop(everything: Wired, *, stream: bool) -> None:
-    wire = everything.wires[LANE]
+    sdk, wire = agents_sdk(), everything.wires[LANE]
+    quiet = sdk.RunConfig(tracing_disabled=True)
     wire.say(*LOOP)
     cities: list[str] = []
 
-    @function_tool
     def get_weather(city: str) -> str:
         """The weather of a city."""
         cities.append(city)
         return "21 degrees"
 
     async with AsyncOpenAI(base_url=f"{everything.url}/v1", api_key="any", max_retries=0) as client:
-        settings = ModelSettings(
+        settings = sdk.ModelSettings(
             reasoning=Reasoning(effort="low", summary="auto"),
             store=False,
             response_include=["reasoning.encrypted_content"],
         )
-        model = OpenAIResponsesModel(LANE, client)
-        agent = Agent("forecaster", model=model, tools=[get_weather], model_settings=settings)
+        model = sdk.OpenAIResponsesModel(LANE, client)
+        agent = sdk.Agent("forecaster", model=model, tools=[sdk.function_tool(get_weather)], model_settings=settings)
         if stream:
-            running = Runner.run_streamed(agent, "Rome?", run_config=QUIET)
+            running = sdk.Runner.run_streamed(agent, "Rome?", run_config=quiet)
             async for _ in running.stream_events():
                 pass
             output = running.final_output
         else:
-            output = (await Runner.run(agent, "Rome?", run_config=QUIET)).final_output
+            output = (await sdk.Runner.run(agent, "Rome?", run_config=quiet)).final_output
     assert (output, sorted(cities), len(wire.asks), wire.violations) == ("Fine.", ["Oslo", "Rome", "Zürich"], 3, [])
