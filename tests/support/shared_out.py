@@ -13,6 +13,13 @@ TOGETHER: Final = (r"tests/abuse/", r"tests/inspector/test_page_?[a-i]?")
 _TOGETHER: Final = re.compile("|".join(TOGETHER))
 
 
+def unit_of(nodeid: str) -> str:
+    """What is run as one: a file, or the files with the same beginning."""
+    file, _, _ = nodeid.partition("::")
+    shared = _TOGETHER.match(file)
+    return shared[0] if shared else file
+
+
 class SharedOut(LoadFileScheduling):  # type: ignore[misc]
     """The files of a test run, and which worker runs which."""
 
@@ -21,10 +28,8 @@ class SharedOut(LoadFileScheduling):  # type: ignore[misc]
         self._numbers: dict[str, int] = {}
 
     def _split_scope(self, nodeid: str) -> str:
-        """What is run as one: a file, or the files with the same beginning."""
-        file, _, _ = nodeid.partition("::")
-        shared = _TOGETHER.match(file)
-        return shared[0] if shared else file
+        """As xdist calls it."""
+        return unit_of(nodeid)
 
     def _assign_work_unit(self, node: Any) -> None:
         """Give the next file to this worker."""
@@ -37,7 +42,7 @@ class SharedOut(LoadFileScheduling):  # type: ignore[misc]
     def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:  # noqa: ARG002 — xdist gives it
         """Forget a test that has been run, so that the others are soon counted."""
         name = self.collection[item_index]
-        scope = self._split_scope(name)
+        scope = unit_of(name)
         del self.assigned_work[node][scope][name]
         if not self.assigned_work[node][scope]:
             del self.assigned_work[node][scope]
