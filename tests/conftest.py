@@ -58,9 +58,9 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedOut:
-    """Where several workers run the tests."""
-    return SharedOut(config, log)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> SharedOut | None:
+    """Where several workers run the tests, as pyproject.toml has it."""
+    return SharedOut(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(autouse=True)
