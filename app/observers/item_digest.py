@@ -54,7 +54,7 @@ def _rest(item: dict[str, Any]) -> dict[str, Any]:
 def _parts(content: Any) -> Iterator[Any]:
     """The parts of a content, each text as nothing but a text."""
     for part in content if isinstance(content, list) else [content]:
-        if isinstance(part, dict) and part.get("type") in _TEXTS:
+        if isinstance(part, dict) and isinstance(kind := part.get("type"), str) and kind in _TEXTS:
             yield part.get("text") or part.get("refusal")
         elif isinstance(part, dict):
             yield _rest(part)

@@ -99,7 +99,8 @@ def answer_contents(last: LastEvent | RelayedLast) -> AnswerContents:
     output = _output_of(last)
     digests = [item_digest(item) for item in output]
     kinds = [item.get("type") if isinstance(item, dict) else None for item in output]
-    summaries = [each for each, kind in zip(digests, kinds, strict=True) if kind in SUMMARY_TYPES]
+    is_summary = [isinstance(kind, str) and kind in SUMMARY_TYPES for kind in kinds]
+    summaries = [each for each, found in zip(digests, is_summary, strict=True) if found]
     return AnswerContents(answered_in(output), called_in(output), digests, summaries)
 
 

@@ -29,7 +29,6 @@ ALLOWED: Final = {
     "key_search.py": "how keys begin, whoever made them",
     "settings/upstream.py": "an example in the message of a mistake",
     "transports/hosts.py": "names of headers of the OpenAI API",
-    "transports/middleware.py": "a header of the OpenAI API",
     "transports/websocket_connection.py": "a header of the OpenAI API",
     "upstreams/error_keys.py": "how keys begin, whoever made them",
     "upstreams/http_messages.py": "names of headers of the Messages API",
