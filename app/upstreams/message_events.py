@@ -5,13 +5,16 @@ another upstream can still be asked. A whole answer that is sent although a stre
 of a stream.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
 
 from .faults import ReportedError
 from .sse_lines import LONGEST, NotEventsError, SseEvents, event_object
 
 Json = dict[str, Any]
+
+DONE: Final = b"[DONE]"
+"""How some servers end, like chat servers."""
 
 
 class MessageEvents:
@@ -26,14 +29,20 @@ class MessageEvents:
         self.done = False
         """The last event was read: nothing after it is read."""
 
-    def read(self, data: bytes) -> Iterator[Json]:
+    def read(self, data: bytes) -> Iterable[Json]:
         """The events that end in this piece. Raises after the last valid one."""
         if not self._found and len(self._body) <= LONGEST:
             self._body += data
-        for text in self._events.feed(data):
+        texts = self._events.feed(data)
+        if len(texts) == 1 and not self.done and texts[0] != DONE:  # as in nearly every piece
+            return self._take(event_object(texts[0]))
+        return self._each(texts)
+
+    def _each(self, texts: list[bytes]) -> Iterator[Json]:
+        for text in texts:
             if self.done:
                 return
-            if text == b"[DONE]":  # some servers end like chat servers
+            if text == DONE:
                 self.done = True
                 return
             yield from self._take(event_object(text))
@@ -45,7 +54,8 @@ class MessageEvents:
         elif not self._found and (body := bytes(self._body).strip()):
             yield from _whole(body)
 
-    def _take(self, event: Json) -> Iterator[Json]:
+    def _take(self, event: Json) -> list[Json]:
+        """What is sent for this event: the event itself, after the one that was held back for it."""
         kind = event.get("type")
         if kind == "error" or (kind is None and event.get("error")):
             raise ReportedError(event)
@@ -53,15 +63,13 @@ class MessageEvents:
             self._found = True
             self._body.clear()
         if kind == "ping":  # a server that sends nothing else is silent
-            return
+            return []
         if kind == "message_start":
             self._held = event
-            return
-        if self._held is not None:
-            yield self._held
-            self._held = None
+            return []
+        held, self._held = self._held, None
         self.done = kind == "message_stop"
-        yield event
+        return [event] if held is None else [held, event]
 
 
 def _whole(body: bytes) -> Iterator[Json]:

@@ -1,7 +1,7 @@
 """A server with the Responses API: OpenAI, vLLM, Ollama, LM Studio, another AM Proxy."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -157,9 +157,16 @@ async def _whole(answer: ResponseBody) -> Json:
     return body
 
 
-def _cleaned(reading: EventReader, secret: str | None, data: bytes) -> Iterator[Json]:
+def _cleaned(reading: EventReader, secret: str | None, data: bytes) -> Iterable[Json]:
     """The events that end in this piece, for the client."""
-    for event in reading.read(data):
+    events = reading.read(data)
+    if isinstance(events, list) and (not events or events[0]["type"] != "response.failed"):  # one event at most
+        return events
+    return _each_cleaned(events, secret)
+
+
+def _each_cleaned(events: Iterable[Json], secret: str | None) -> Iterator[Json]:
+    for event in events:
         if event["type"] == "response.failed":
             _clean(event, secret)
         yield event

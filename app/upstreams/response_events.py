@@ -1,7 +1,7 @@
 """The bytes of a Responses server's answer -> events."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from time import monotonic
 from typing import Any, Final
 
@@ -50,11 +50,18 @@ class EventReader:
         """Whether no event was returned yet."""
         return self._held is not None
 
-    def read(self, data: bytes) -> Iterator[Json]:
+    def read(self, data: bytes) -> Iterable[Json]:
         """The events that end in this piece. Raises after the last valid one."""
         if not self.started and len(self._head) < LONGEST_ERROR:
             self._head += data
-        for text in self._events.feed(data):
+        texts = self._events.feed(data)
+        if len(texts) == 1 and self._held is None and not self.done:  # as in nearly every piece
+            event = self._event(texts[0])
+            return [] if event is None else [event]
+        return self._each(texts)
+
+    def _each(self, texts: list[bytes]) -> Iterator[Json]:
+        for text in texts:
             if self.done:
                 return
             event = self._event(text)
