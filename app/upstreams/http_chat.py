@@ -143,7 +143,7 @@ class HttpChat:
 def _chunks(read: Callable[..., Iterable[Json]], *data: bytes) -> Iterable[Json]:
     """The chunks that `read` returns. Raises `ReportedError` for an error, after the chunks before it."""
     chunks = read(*data)
-    if isinstance(chunks, list) and chunks[0].get("choices"):  # one chunk, and no error
+    if isinstance(chunks, list) and len(chunks) == 1 and chunks[0].get("choices"):  # no error, as nearly always
         return chunks
     return _checked(chunks)
 

@@ -9,8 +9,8 @@ import pytest
 from app.protocol.problems import Problem
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 from tests.support.http_chat import direct, read_answer
-from tests.support.script import says, stops
-from tests.support.servers import ChatUpstream, Cut, Hang, Latch, LongLine, Reset, Status, Step
+from tests.support.script import chunk, says, stops
+from tests.support.servers import ChatUpstream, Cut, Hang, Latch, LongLine, Pause, Reset, Status, Step
 from tests.support.upstream_asks import KEY, answer_of, answers, asks
 from tests.support.upstream_refusals import IN_STREAM, NO_STREAMS, REFUSALS, SLOW, UNREACHABLE, busy, error
 
@@ -106,6 +106,15 @@ async def test_an_error_inside_a_stream_is_a_problem(step: Step, expected: str, 
     assert problem is not None
     assert problem.message.startswith(expected)
     assert "10.0.0.7" not in problem.message
+
+
+async def test_an_error_beside_content_that_comes_alone_is_an_error() -> None:
+    """And not a chunk with an error in it: the words of the upstream would be lost."""
+    step = chunk({"index": 0, "delta": {"content": ""}}, error={"message": "Token limit reached"}, usage={"total": 1})
+    chunks, problem = await read_answer(says("Hi"), Pause(0.05), step, Pause(0.05))
+    assert [each for each in chunks if "error" in each] == []
+    message = "The upstream failed with status 500: Token limit reached"
+    assert problem == Problem(code="upstream_error", message=message)
 
 
 @pytest.mark.parametrize(("body", "message"), NO_STREAMS)
