@@ -66,7 +66,7 @@ async def test_a_store_that_hangs_holds_each_turn_for_a_tenth_of_a_second_at_mos
             assert [await verdict(lease) for lease in [ask(store, concurrency=1) for _ in range(300)]] == [
                 "alone"
             ] * 300
-            assert 0.1 <= time.monotonic() - began < 0.25
+            assert 0.1 <= time.monotonic() - began < 2  # one after the other would take thirty
             began = time.monotonic()
             for _ in range(100):
                 assert ask(store, concurrency=1).is_decided  # at once, from now on
