@@ -216,9 +216,9 @@ class HttpConnection(asyncio.Protocol):
         self._answer.begins(status, self._headers)
 
     def on_body(self, body: bytes) -> None:
-        """A piece of a body."""
-        self._bodiless = 0
-        if self._answer is not None:
+        """A piece of a body. That of an interim reply is left out, and counts as a part of the head."""
+        if self._answer is not None and self._answer.has_head:
+            self._bodiless = 0
             self._answer.add(body)
 
     def on_message_complete(self) -> None:

@@ -55,6 +55,8 @@ async def body_of(server: HttpServer, body: bytes | None = b"{}") -> bytes:
             [b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n" + LENGTH + b"hello"],
             b"hello",
         ),
+        ([b"HTTP/1.1 150 Wait\r\ncontent-length: 4\r\n\r\nwait" + LENGTH + b"hello"], b"hello"),
+        ([b"HTTP/1.1 150 Wait\r\n" + CHUNKED[17:] + b"4\r\nwait\r\n0\r\n\r\n" + LENGTH + b"hello"], b"hello"),
         ([b"HTTP/1.1 200 OK\ncontent-length: 5\n\nhello"], b"hello"),
         ([LENGTH + b"hel", b""], LostError),
         ([CHUNKED + b"5\r\nhello\r\n", b""], LostError),
@@ -66,11 +68,12 @@ async def body_of(server: HttpServer, body: bytes | None = b"{}") -> bytes:
         ([b"HTTP/1.1 200 OK\r\n" + b"x: y\r\n" * MOST_HEAD], NotHttpError),
         ([b"HTTP/1.1 200 OK\r\nx: " + b"y" * 3 * MOST_HEAD], NotHttpError),
         ([CHUNKED + b"0\r\n" + b"x: y\r\n" * MOST_HEAD], NotHttpError),
+        ([b"HTTP/1.1 150 Wait\r\ncontent-length: %d\r\n\r\n" % (8 * MOST_HEAD) + bytes(8 * MOST_HEAD)], NotHttpError),
         ([b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 5\r\n\r\nhello"], CompressedError),
         ([b"HTTP/1.1 307 Moved\r\nlocation: http://elsewhere\r\ncontent-length: 5\r\n\r\nhello"], HttpRefusedError),
         ([b"HTTP/1.1 500 Broken\r\ncontent-length: 9\r\n\r\nhello", b""], HttpRefusedError),
     ],
-    ids=range(24),
+    ids=range(27),
 )
 async def test_what_becomes_of_an_answer(pieces: list[bytes], expected: bytes | type[Exception]) -> None:
     async with raw_upstream(*pieces) as upstream, asking(upstream) as server:
