@@ -32,7 +32,7 @@ class HttpAnswer:
     def __init__(self, source: Source) -> None:
         self.status = 0
         self.headers: dict[str, str] = {}
-        """By names in lower case. Of several with one name, the first."""
+        """By names in lower case. Of several with one name, the first; of `transfer-encoding`, the last."""
         self.has_head = False
         self.listener: Callable[[int], None] | None = None
         """Called when the answer may have changed: with the number of bytes that came, 0 if none did."""

@@ -197,7 +197,11 @@ class HttpConnection(asyncio.Protocol):
     def on_header(self, name: bytes, value: bytes) -> None:
         """One header."""
         if self._answer is not None and not self._answer.has_head:  # otherwise it is one of the trailers
-            self._headers.setdefault(name.decode("latin-1").lower(), value.decode("utf-8", "surrogateescape"))
+            key, text = name.decode("latin-1").lower(), value.decode("utf-8", "surrogateescape")
+            if key == "transfer-encoding":  # the last one says how the body ends
+                self._headers[key] = text
+            else:
+                self._headers.setdefault(key, text)
 
     def on_headers_complete(self) -> None:
         """A head is there."""
@@ -211,7 +215,7 @@ class HttpConnection(asyncio.Protocol):
             return
         self._interim = 0
         self._keeps = self._parser.should_keep_alive()
-        is_chunked = "chunked" in self._headers.get("transfer-encoding", "").lower()
+        is_chunked = self._headers.get("transfer-encoding", "").rpartition(",")[2].strip().lower() == "chunked"
         self._until_end = not is_chunked and "content-length" not in self._headers
         self._answer.begins(status, self._headers)
 

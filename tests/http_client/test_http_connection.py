@@ -49,6 +49,8 @@ async def body_of(server: HttpServer, body: bytes | None = b"{}") -> bytes:
         ([b"HTTP/1.1 200 OK\r\n\r\nhel", b"lo", b""], b"hello"),
         ([b"HTTP/1.0 200 OK\r\n\r\nhello", b""], b"hello"),
         ([b"HTTP/1.1 200 OK\r\ntransfer-encoding: identity\r\n\r\nhello", b""], b"hello"),
+        ([b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked, identity\r\n\r\nhello", b""], b"hello"),
+        ([b"HTTP/1.1 200 OK\r\ntransfer-encoding: identity\r\n" + CHUNKED[17:] + b"5\r\nhello\r\n", b""], LostError),
         ([b"HTTP/1.1 204 No Content\r\n\r\n"], b""),
         ([b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"], b""),
         (
@@ -73,7 +75,7 @@ async def body_of(server: HttpServer, body: bytes | None = b"{}") -> bytes:
         ([b"HTTP/1.1 307 Moved\r\nlocation: http://elsewhere\r\ncontent-length: 5\r\n\r\nhello"], HttpRefusedError),
         ([b"HTTP/1.1 500 Broken\r\ncontent-length: 9\r\n\r\nhello", b""], HttpRefusedError),
     ],
-    ids=range(27),
+    ids=range(29),
 )
 async def test_what_becomes_of_an_answer(pieces: list[bytes], expected: bytes | type[Exception]) -> None:
     async with raw_upstream(*pieces) as upstream, asking(upstream) as server:
