@@ -19,9 +19,12 @@ async def one_get(url: str, headers: Mapping[str, str], seconds: float, look_up:
     """
     loop = asyncio.get_running_loop()
     connector = HttpConnector(Peer.of(urlsplit(url)), seconds, look_up=look_up)
-    connection = await connector.connect(lambda: HttpConnection(loop, seconds, lambda *_: None))
+    head = RequestHeads(url, headers, None).of(None, {})
     try:
-        yield await connection.ask(RequestHeads(url, headers, None).of(None, {}), b"", reused=False)
+        connection = await connector.connect(lambda: HttpConnection(loop, seconds, lambda *_: None))
+        try:
+            yield await connection.ask(head, b"", reused=False)
+        finally:
+            connection.abort()
     finally:
-        connection.abort()
-        connector.close()
+        connector.close()  # the look-up may still wait for its turn

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
-from app.fetching.addresses import LOOK_UPS, LookUps
+from app.fetching.addresses import LOOK_UPS, CheckedAddresses, LookUps
 from app.fetching.fetcher import Budget, Fetcher
+from app.fetching.url_policy import is_public
 from app.http_client.connection_errors import NoAddressError
+from app.http_client.one_request import one_get
 from app.off_loop import OWNER
 from app.protocol.problems import ProblemError
 from app.upstreams.http_server import HttpServer
@@ -26,12 +28,13 @@ class Names:
 
     def __init__(self) -> None:
         self.found = threading.Event()
-        self.running = self.most = 0
+        self.running = self.most = self.names = 0
         self._lock = threading.Lock()
 
     def __call__(self, name: str, _port: int) -> Sequence[str]:
         with self._lock:
             self.running += 1
+            self.names += 1
             self.most = max(self.most, self.running)
         try:
             if name.startswith("slow"):
@@ -99,6 +102,28 @@ async def test_slow_names_delay_neither_other_callers_nor_upstreams(names: Names
         async with asyncio.timeout(5):
             assert await size_at(f"http://upstream.example:{site.port}/it") > 0
             assert await asyncio.to_thread(int) == 0
+
+
+async def test_whoever_waits_no_longer_for_a_fetch_has_no_look_up_to_come(names: Names) -> None:
+    """Those that have no thread yet would otherwise need one after the other, for nobody."""
+    look_ups = LookUps(names)
+    OWNER.set(MALLORY)
+
+    async def fetched(number: int) -> None:
+        async with one_get(f"http://slow-{number}.example/it", {}, 5, CheckedAddresses(is_public, look_ups)):
+            pass
+
+    tasks = [asyncio.create_task(fetched(number)) for number in range(2 * LOOK_UPS)]
+    await asyncio.sleep(0.1)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    asked = names.running
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+    names.found.set()
+    await asyncio.sleep(0.1)
+    assert names.names == asked
 
 
 async def test_names_of_upstreams_need_none_of_asyncios_threads(names: Names) -> None:
