@@ -20,6 +20,7 @@ from ..own_thread import in_own_thread
 from .connection_errors import (
     CertificateError,
     ConnectTimeoutError,
+    LostError,
     NoAddressError,
     NoConnectionError,
     NotHttpError,
@@ -113,7 +114,7 @@ class HttpConnector:
         return made
 
     def close(self) -> None:
-        """Ends a look-up that still runs."""
+        """Ends a look-up that still runs. Whoever waits for it gets a `LostError`."""
         if self._look_up is not None:
             self._look_up.cancel()
 
@@ -169,7 +170,11 @@ class HttpConnector:
             look_up = self._asked_for_addresses or _found
             self._look_up = asyncio.get_running_loop().create_task(look_up(peer.host, peer.port))
             self._look_up.add_done_callback(self._known)
-        return await asyncio.shield(self._look_up)
+        running = self._look_up
+        await asyncio.wait([running])  # it runs on for others if this task is cancelled
+        if running.cancelled():
+            raise LostError
+        return running.result()
 
     def _known(self, look_up: asyncio.Task[list[Address]]) -> None:
         self._look_up = None

@@ -88,6 +88,9 @@ class HttpPool:
             reused = connection is not None
             if connection is None:
                 connection = await self._connector.connect(self._new)
+                if self._is_closed:
+                    connection.abort()
+                    raise LostError
             self._used.add(connection)
             try:
                 return await connection.ask(head, body, reused=reused)
@@ -99,7 +102,7 @@ class HttpPool:
                     raise
 
     def close(self) -> None:
-        """Ends every connection."""
+        """Ends every connection, and every request with a `LostError`."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()

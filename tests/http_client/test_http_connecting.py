@@ -15,6 +15,7 @@ from app.http_client import http_connecting
 from app.http_client.connection_errors import (
     CertificateError,
     ConnectTimeoutError,
+    LostError,
     NoAddressError,
     NoConnectionError,
     NotHttpError,
@@ -256,3 +257,21 @@ async def test_a_proxy_that_is_not_there_is_named() -> None:
 
 def test_a_proxy_without_a_name_or_password_gets_no_header() -> None:
     assert proxy_key(urlsplit("http://proxy.example")) is None
+
+
+async def test_a_request_that_waits_for_a_connection_ends_with_its_pool() -> None:
+    async def never(_host: str, _port: int) -> list[Any]:
+        await asyncio.Event().wait()
+        return []
+
+    async with raw_upstream(ANSWER) as upstream:
+        looked_up = HttpPool(HttpConnector(Peer("name.example", 80, is_secure=False), SECONDS, look_up=never), KEEP, 5)
+        connected = HttpPool(HttpConnector(Peer("127.0.0.1", upstream.port, is_secure=False), SECONDS), KEEP, 5)
+        for pool in (looked_up, connected):
+            asked = asyncio.create_task(pool.ask(b"GET / HTTP/1.1\r\n\r\n", b""))
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            pool.close()
+            with pytest.raises(LostError):
+                await asked
+    assert upstream.heads == []
