@@ -205,14 +205,18 @@ class _Tunnel(asyncio.Protocol):
             if status and status[0].startswith(b"2"):
                 self.opened.set_result(None)
             else:
-                self.opened.set_exception(NotHttpError())
+                self._fail(NotHttpError())
         elif len(self._received) > MOST_OF_A_PROXY:
-            self.opened.set_exception(NotHttpError())
+            self._fail(NotHttpError())
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The proxy refused."""
         if not self.opened.done():
-            self.opened.set_exception(exc or ConnectionResetError())
+            self._fail(exc or ConnectionResetError())
+
+    def _fail(self, error: Exception) -> None:
+        self.opened.set_exception(error)
+        self.opened.exception()  # nobody may wait for it any more
 
 
 @cache

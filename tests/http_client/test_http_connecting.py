@@ -1,6 +1,7 @@
 """How connections to an address are made: by name, by TLS, through a proxy; and what is said if that fails."""
 
 import asyncio
+import gc
 import socket
 import ssl
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -275,3 +276,22 @@ async def test_a_request_that_waits_for_a_connection_ends_with_its_pool() -> Non
             with pytest.raises(LostError):
                 await asked
     assert upstream.heads == []
+
+
+async def test_a_tunnel_that_nobody_waits_for_ends_quietly() -> None:
+    told: list[Any] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: told.append(context["message"]))
+    async with raw_upstream(b"") as proxy:
+        address = urlsplit(f"http://127.0.0.1:{proxy.port}")
+        for steps in range(1, 9):
+            connector = HttpConnector(Peer("127.0.0.1", 9, is_secure=True), SECONDS, address)
+            task = asyncio.create_task(connector.connect(lambda: HttpConnection(loop, 5, lambda *_: None)))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            task.cancel()
+            with suppress(asyncio.CancelledError, ProxyConnectionError):
+                await task
+            await asyncio.sleep(0.01)
+        gc.collect()
+    assert told == []
