@@ -9,6 +9,7 @@ import socket
 import ssl
 from base64 import b64encode
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from functools import cache, partial
 from ipaddress import ip_address
 from typing import Any, Final, NamedTuple
@@ -135,7 +136,8 @@ class HttpConnector:
                 server_hostname=first.host if secure else None,
             )
         except BaseException:
-            held.close()
+            with suppress(OSError):  # it is closed already
+                held.shutdown(socket.SHUT_RDWR)  # what the event loop has made of it closes it
             raise
         if not through:
             assert isinstance(protocol, HttpConnection)  # noqa: S101 — our own misuse

@@ -1,10 +1,9 @@
 """How connections to an address are made: by name, by TLS, through a proxy; and what is said if that fails."""
 
 import asyncio
-import gc
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
@@ -16,43 +15,23 @@ from app.http_client import http_connecting
 from app.http_client.connection_errors import (
     CertificateError,
     ConnectTimeoutError,
-    LostError,
     NoAddressError,
     NoConnectionError,
     NotHttpError,
     ProxyConnectionError,
     TlsError,
 )
-from app.http_client.http_connecting import HttpConnector, Peer, proxy_key, tls_context
+from app.http_client.http_connecting import HttpConnector, Peer, proxy_key
 from app.http_client.http_connection import HttpConnection
 from app.http_client.http_heads import RequestHeads
 from app.http_client.http_pool import HttpPool
 from app.http_client.keep import KEEP
 from app.upstreams.causes import of_connection
-from tests.support.certificates import make_certificate, server_context
+from tests.support.certificates import server_context
 from tests.support.raw_upstream import END, raw_upstream, read_request
 
 ANSWER: Final = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"
 SECONDS: Final = 2
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("certificates")
-    make_certificate(folder)
-    return folder
-
-
-@pytest.fixture
-def trusts(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Path], None]]:
-    """Makes new connections trust what is in this file."""
-
-    def trust(file: Path) -> None:
-        tls_context.cache_clear()
-        monkeypatch.setenv("SSL_CERT_FILE", str(file))
-
-    yield trust
-    tls_context.cache_clear()
 
 
 async def asked(url: str, *, proxy: str | None = None, seconds: float = SECONDS) -> bytes:
@@ -258,40 +237,3 @@ async def test_a_proxy_that_is_not_there_is_named() -> None:
 
 def test_a_proxy_without_a_name_or_password_gets_no_header() -> None:
     assert proxy_key(urlsplit("http://proxy.example")) is None
-
-
-async def test_a_request_that_waits_for_a_connection_ends_with_its_pool() -> None:
-    async def never(_host: str, _port: int) -> list[Any]:
-        await asyncio.Event().wait()
-        return []
-
-    async with raw_upstream(ANSWER) as upstream:
-        looked_up = HttpPool(HttpConnector(Peer("name.example", 80, is_secure=False), SECONDS, look_up=never), KEEP, 5)
-        connected = HttpPool(HttpConnector(Peer("127.0.0.1", upstream.port, is_secure=False), SECONDS), KEEP, 5)
-        for pool in (looked_up, connected):
-            asked = asyncio.create_task(pool.ask(b"GET / HTTP/1.1\r\n\r\n", b""))
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            pool.close()
-            with pytest.raises(LostError):
-                await asked
-    assert upstream.heads == []
-
-
-async def test_a_tunnel_that_nobody_waits_for_ends_quietly() -> None:
-    told: list[Any] = []
-    loop = asyncio.get_running_loop()
-    loop.set_exception_handler(lambda _, context: told.append(context["message"]))
-    async with raw_upstream(b"") as proxy:
-        address = urlsplit(f"http://127.0.0.1:{proxy.port}")
-        for steps in range(1, 9):
-            connector = HttpConnector(Peer("127.0.0.1", 9, is_secure=True), SECONDS, address)
-            task = asyncio.create_task(connector.connect(lambda: HttpConnection(loop, 5, lambda *_: None)))
-            for _ in range(steps):
-                await asyncio.sleep(0)
-            task.cancel()
-            with suppress(asyncio.CancelledError, ProxyConnectionError):
-                await task
-            await asyncio.sleep(0.01)
-        gc.collect()
-    assert told == []
