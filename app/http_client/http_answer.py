@@ -89,7 +89,7 @@ class HttpAnswer:
     def close(self) -> None:
         """Ends the connection, unless all has come."""
         source, self._source = self._source, None
-        self.listener = None
+        self.listener = self._failure = None  # a failure knows who was told, and so the answer and the request
         if source is not None:
             source.abort()
 

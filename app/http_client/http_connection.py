@@ -59,7 +59,7 @@ class HttpConnection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._finished = finished
         self._transport: Any = None
-        self._parser = HttpResponseParser(self)
+        self._parser: Any = HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(
             lenient_headers=True, lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True
         )
@@ -173,6 +173,7 @@ class HttpConnection(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+        self._parser = None  # it calls this connection, which would wait for the garbage collector
         self._finished(self, False)  # noqa: FBT003 — a plain callback
 
     def pause_writing(self) -> None:

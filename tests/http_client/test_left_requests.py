@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,10 +12,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from app.http_client.connection_errors import LostError, ProxyConnectionError
+from app.http_client.http_answer import HttpAnswer
 from app.http_client.http_connecting import HttpConnector, Peer
-from app.http_client.http_connection import HttpConnection
+from app.http_client.http_connection import LARGE, HttpConnection
 from app.http_client.http_pool import HttpPool
 from app.http_client.keep import KEEP
+from app.upstreams.http_failures import TROUBLE
+from app.upstreams.http_server import HttpServer
 from tests.support.certificates import server_context
 from tests.support.raw_upstream import raw_upstream
 
@@ -86,3 +90,33 @@ async def test_a_secure_connection_that_nobody_waits_for_is_gone_at_once(
         pool.close()
         async with asyncio.timeout(SECONDS):
             await lost.wait()
+
+
+@pytest.mark.parametrize(
+    "pieces", [[ANSWER, b""], [b""], [ANSWER[:-1], b""], [b"HTTP/1.1 200"], [ANSWER[:-1]], [b"SSH-2.0-OpenSSH\r\n"]]
+)
+async def test_nothing_of_it_waits_for_the_garbage_collector(pieces: list[bytes]) -> None:
+    """Which may come late, and a request is large."""
+    body = bytes(LARGE)
+
+    async def ask() -> None:
+        answer = await server.ask(body)
+        try:
+            async for _ in answer:
+                pass
+        finally:
+            answer.release(complete=False)
+
+    async with raw_upstream(*pieces) as upstream:
+        server = HttpServer(upstream.url, api_key=None, timeout=0.1)
+        gc.collect()
+        gc.disable()
+        try:
+            with suppress(*TROUBLE):
+                await ask()
+            await server.close()
+            await asyncio.sleep(0.01)
+            left = [each for each in gc.get_objects() if isinstance(each, HttpAnswer | HttpConnection)]
+            assert (left, sys.getrefcount(body)) == ([], 2)  # of these functions, and of the count
+        finally:
+            gc.enable()
