@@ -213,11 +213,11 @@ class HttpServer:
 
 async def _error_text(answer: HttpAnswer) -> str:
     """The body of an error, up to a limit."""
-    pieces: list[bytes] = []
+    text = bytearray()
     with suppress(*TROUBLE):
         async with asyncio.timeout(CONNECT):
             async for piece in ResponseBody(answer, set()):
-                pieces.append(piece)
-                if sum(map(len, pieces)) > MOST_ERROR_BYTES:
+                text += piece
+                if len(text) > MOST_ERROR_BYTES:
                     break
-    return b"".join(pieces).decode("utf-8", "replace")
+    return text.decode("utf-8", "replace")

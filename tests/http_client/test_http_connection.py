@@ -15,7 +15,7 @@ from app.http_client.connection_errors import LostError, NotHttpError
 from app.http_client.http_answer import MOST_HELD, HttpAnswer
 from app.http_client.http_connection import LARGE, MOST_HEAD, HttpConnection
 from app.upstreams.http_failures import CompressedError, HttpRefusedError
-from app.upstreams.http_server import HttpServer
+from app.upstreams.http_server import MOST_ERROR_BYTES, HttpServer, _error_text
 from tests.support.raw_upstream import RawUpstream, raw_upstream, read_request
 
 LENGTH: Final = b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n"
@@ -268,3 +268,13 @@ async def test_a_client_that_leaves_ends_the_connection() -> None:
         asked.cancel()
         async with asyncio.timeout(5):
             await ended.wait()
+
+
+async def test_an_error_that_comes_byte_by_byte_is_read_in_no_more_time_than_another() -> None:
+    class Dripping(HttpAnswer):
+        async def read(self, _most: int) -> bytes:
+            return b"x"
+
+    began = time.process_time()
+    assert len(await _error_text(Dripping(HttpConnection(asyncio.get_running_loop(), 5, print)))) > MOST_ERROR_BYTES
+    assert time.process_time() - began < 2
