@@ -62,6 +62,11 @@ class Peer(NamedTuple):
         return f"[{self.host}]" if ":" in self.host else self.host
 
     @property
+    def certified_host(self) -> str:
+        """The host as a certificate names it: without the dot that may end a name."""
+        return self.host.removesuffix(".")
+
+    @property
     def authority(self) -> str:
         """The host, with the port if it is not the usual one."""
         usual = self.port == _usual_port(is_secure=self.is_secure)
@@ -133,7 +138,7 @@ class HttpConnector:
                 factory,
                 sock=held,
                 ssl=tls_context() if secure else None,
-                server_hostname=first.host if secure else None,
+                server_hostname=first.certified_host if secure else None,
             )
         except BaseException:
             with suppress(OSError):  # it is closed already
@@ -152,7 +157,7 @@ class HttpConnector:
             transport.write(f"CONNECT {where} HTTP/1.1\r\nhost: {where}\r\n{key}\r\n".encode())
             await tunnel.opened
             secured = await asyncio.get_running_loop().start_tls(
-                transport, connection, tls_context(), server_hostname=self._peer.host
+                transport, connection, tls_context(), server_hostname=self._peer.certified_host
             )
         except BaseException:
             transport.abort()

@@ -60,6 +60,17 @@ async def test_a_server_with_tls_is_asked_if_its_certificate_is_trusted(
     assert len(upstream.heads) == 1
 
 
+async def test_no_certificate_names_the_dot_that_may_end_a_host(folder: Path, trusts: Callable[[Path], None]) -> None:
+    async def found(_: str, port: int) -> list[Any]:
+        return [(socket.AF_INET, socket.SOCK_STREAM, 0, "", ("127.0.0.1", port))]
+
+    async with raw_upstream(ANSWER, tls=server_context(folder)) as upstream:
+        trusts(folder / "cert.pem")
+        connector = HttpConnector(Peer("localhost.", upstream.port, is_secure=True), SECONDS, look_up=found)
+        loop = asyncio.get_running_loop()
+        (await connector.connect(lambda: HttpConnection(loop, 5, lambda *_: None))).abort()
+
+
 async def test_a_server_without_tls_is_no_secure_one() -> None:
     async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
