@@ -79,9 +79,14 @@ class HttpConnection(asyncio.Protocol):
         self._before: int | None = None
 
     @property
+    def is_connected(self) -> bool:
+        """Whether it is open, as far as the event loop has heard."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    @property
     def is_open(self) -> bool:
         """Whether it can take a request. Its socket is looked at."""
-        return self._transport is not None and not self._transport.is_closing() and is_quiet(self._transport)
+        return self.is_connected and is_quiet(self._transport)
 
     async def ask(self, head: bytes, body: bytes, *, reused: bool) -> HttpAnswer:
         """Writes a request; returns when the head of its answer is there. Raises `LostError` or why there is none."""

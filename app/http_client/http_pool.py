@@ -148,7 +148,7 @@ class HttpPool:
         now = self._loop.time()
         while self._settling and self._settling[0].ready_at <= now:
             connection = self._settling.popleft()
-            if connection.is_open:
+            if connection.is_connected:  # its socket is looked at before it is used
                 self._habits.left_open += 1
                 self._idle.append(connection)
             else:
