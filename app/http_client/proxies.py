@@ -11,7 +11,9 @@ def proxy_for(url: str) -> str | None:
     host = parts.hostname or ""
     if host == "localhost" or _is_loopback(host) or proxy_bypass(parts.netloc):
         return None
-    return getproxies().get(parts.scheme)
+    proxy = getproxies().get(parts.scheme)
+    # without a scheme, its host would be taken for a path
+    return f"http://{proxy}" if proxy and "//" not in proxy else proxy
 
 
 def _is_loopback(host: str) -> bool:

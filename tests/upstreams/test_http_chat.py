@@ -148,6 +148,8 @@ def test_a_proxy_of_the_environment_is_used_but_never_for_this_machine(
     monkeypatch.setenv("https_proxy", "http://proxy.test:3128")
     monkeypatch.setenv("no_proxy", "spared.test")
     assert proxy_for(url) == proxy
+    monkeypatch.setenv("https_proxy", "proxy.test:3128")  # as curl takes it as well
+    assert proxy_for(url) == proxy
 
 
 async def test_payloads_come_as_they_are_spoken() -> None:
