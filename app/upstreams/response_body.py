@@ -28,7 +28,7 @@ class _AnswerPieces:
     What was taken does not come, or as an empty piece if the task must go on.
     """
 
-    __slots__ = ("_answer", "_body", "_read", "_take", "_taps", "_waiter")
+    __slots__ = ("_answer", "_body", "_read", "_take", "_taps", "_untaken", "_waiter")
 
     def __init__(self, body: "ResponseBody", take: Take | None = None) -> None:
         self._body = body
@@ -36,7 +36,10 @@ class _AnswerPieces:
         self._taps = body.taps
         self._take = take
         self._answer = None if take is None else body.answer
-        self._waiter: asyncio.Future[bytes | None] | None = None
+        self._waiter: asyncio.Future[bool] | None = None
+        """Its result: whether an empty piece is to come, because the task must go on."""
+        self._untaken = b""
+        """Was offered, and is the next piece."""
 
     def __aiter__(self) -> "_AnswerPieces":
         return self
@@ -60,18 +63,19 @@ class _AnswerPieces:
     async def _next(self, answer: HttpAnswer) -> bytes | None:
         """The next piece that is not taken; None at the end."""
         while True:
-            if piece := self._told(answer.read_nowait(LARGE)):
+            if piece := self._untaken or self._told(answer.read_nowait(LARGE)):
+                self._untaken = b""
                 return piece
             if answer.is_complete:
                 return None
             self._waiter = asyncio.get_running_loop().create_future()
             answer.listener = self._changed
             try:
-                offered = await self._waiter
+                must_go_on = await self._waiter
             finally:
                 answer.listener = self._waiter = None  # the waiter may hold an error that holds this
-            if offered is not None:
-                return offered
+            if must_go_on:
+                return b""
 
     def _changed(self, received: int) -> None:
         """So many bytes were received, or the answer has ended or failed."""
@@ -79,12 +83,12 @@ class _AnswerPieces:
         if waiter is None or waiter.done() or answer is None:
             return
         if not received or received > SHORT or self._take is None:
-            waiter.set_result(None)
+            waiter.set_result(False)
             return
         try:
             if not (piece := answer.read_nowait(LARGE)):
                 if answer.is_complete:
-                    waiter.set_result(None)
+                    waiter.set_result(False)
                 return
             for tap in self._taps:
                 tap.piece(piece)
@@ -93,9 +97,10 @@ class _AnswerPieces:
             waiter.set_exception(error)
             return
         if goes_on is None:
-            waiter.set_result(piece)
+            self._untaken = piece  # not the waiter's result, which is lost if the task is cancelled now
+            waiter.set_result(False)
         elif goes_on or answer.is_complete:
-            waiter.set_result(b"")
+            waiter.set_result(True)
 
     def _told(self, piece: bytes) -> bytes:
         """The same piece. Those that follow the answer know it then."""

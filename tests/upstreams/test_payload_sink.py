@@ -1,19 +1,23 @@
 """Payloads that are handed over where they are read: the same ones, in the same order, as those that are drawn."""
 
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from itertools import count
 from typing import Any, Final
+from unittest.mock import Mock
 
 import pytest
 
+from app.http_client.http_answer import HttpAnswer
 from app.protocol.problems import Problem
 from app.upstreams.http_chat import HttpChat
 from app.upstreams.http_messages import HttpMessages
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.payload_sink import SINK
 from app.upstreams.port import UpstreamBroke, UpstreamPort
+from app.upstreams.response_body import ResponseBody
 from tests.support.script import counts, says, stops
 from tests.support.servers import (
     AnthropicUpstream,
@@ -152,3 +156,18 @@ async def test_a_piece_that_comes_with_the_end_is_taken_and_the_answer_ends() ->
     together = b"".join(b'data: {"choices":[{"delta":{"content":"%d"}}]}\n\n' % number for number in range(3))
     payloads, problem = await read("chat", [says("a"), Pause(0.05), together, End()], sink)
     assert (len(payloads), problem) == (4, None)
+
+
+async def test_a_piece_that_comes_as_its_reader_is_cancelled_is_read_by_the_next() -> None:
+    came = HttpAnswer(Mock())
+    pieces = ResponseBody(came, set()).pieces(lambda _: None)
+    reading = asyncio.ensure_future(anext(pieces))
+    await asyncio.sleep(0)
+    for piece in (b"first", b"second"):
+        came.add(piece)
+        came.changed(len(piece))
+    reading.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await reading
+    came.ends()
+    assert [piece async for piece in pieces] == [b"first", b"second"]
