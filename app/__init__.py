@@ -16,7 +16,6 @@ The map
     similar_names.py    finds the name that a mistyped one probably means
     codex_catalog.py    describes a model for Codex's catalogue
     sealing.py          encrypts content that clients carry and only this server can read
-    lean_aiohttp.py     aiohttp, which reads the system's certificates when they are first used
     lean_fastapi.py     FastAPI without the parts that are not used
     lean_uvicorn.py     uvicorn without its command line
     json_text.py        JSON as bytes and back, and the number of values in it

@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final, NamedTuple
 
+import aiohttp
+
 from ..http_client.proxies import proxy_for
 from ..judges import (
     Finding,
@@ -20,7 +22,6 @@ from ..judges import (
 from ..judges import client_rules as rules
 from ..judges.findings import Findings, quoted
 from ..judges.response_judge import judge_error_object
-from ..lean_aiohttp import aiohttp
 
 Json = dict[str, Any]
 

@@ -22,7 +22,8 @@ HANDLER: Final = "litellm.llms.custom_httpx.http_handler"
 
 def limit(handler: Any) -> None:
     """Make this module use connectors that obey `connect_within`, unless it makes connectors of its own."""
-    from ..lean_aiohttp import aiohttp  # noqa: PLC0415 — litellm's own library, not needed without it
+    import aiohttp  # noqa: PLC0415 — litellm's own library, not needed without it
+
     from .litellm_connector import Connector  # noqa: PLC0415 — as above
 
     class TimedConnector(Connector):

@@ -12,9 +12,11 @@ import asyncio
 import http
 from typing import Any
 
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.http_exceptions import HttpProcessingError
+
 from ..http_client.http_connection import MOST_INTERIM
 from ..http_client.socket_state import acknowledged
-from ..lean_aiohttp import HttpProcessingError, ResponseHandler
 
 
 class AnswerConnection(ResponseHandler):

@@ -7,11 +7,14 @@ from contextvars import ContextVar
 from functools import partial
 from typing import Any, Final, TypeVar
 
+import aiohttp
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
+
 from ..http_client.http_connection import LARGE
 from ..http_client.http_pool import ServerHabits
 from ..http_client.keep import Keep
 from ..http_client.socket_state import is_quiet
-from ..lean_aiohttp import AbstractResolver, ResolveResult, ResponseHandler, aiohttp
 from ..own_thread import in_own_thread
 from .litellm_connection import AnswerConnection
 from .taps import connects
