@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
@@ -263,12 +263,10 @@ def tracing_of(settings: Settings) -> "Tracing | None":
     return Tracing(settings.server.traces, VERSION, provider_names(settings))
 
 
-def build_http_guard(server: Server, connections: OpenConnections) -> type[asyncio.Protocol] | Literal["auto"]:
+def build_http_guard(server: Server, connections: OpenConnections) -> type[asyncio.Protocol]:
     """The HTTP protocol for uvicorn: with limits of size and time, and errors in OpenAI's form."""
-    try:
-        from .transports.http_guard import HttpGuard  # noqa: PLC0415 — its parser is not available for every system
-    except ImportError:  # pragma: no cover — without httptools, uvicorn uses another parser
-        return "auto"
+    from .transports.http_guard import HttpGuard  # noqa: PLC0415 — uvicorn's protocol, which only a server needs
+
     made = partial(
         HttpGuard,
         max_header_bytes=server.max_header_bytes,

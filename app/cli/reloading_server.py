@@ -58,7 +58,6 @@ class ReloadingServer(uvicorn.Server):
             uvicorn.Config(
                 self._current,
                 http=build_http_guard(settings.server, application.shared.connections),
-                h11_max_incomplete_event_size=settings.server.max_header_bytes,  # where there is no httptools
                 log_config=None,
                 log_level="error",
                 access_log=False,
