@@ -189,8 +189,8 @@ class KeyTable(Table):
     models: tuple[Name, ...] = ("*",)
     """Public model names that it may use; patterns such as `gpt-*` are possible."""
     requests_per_minute: int | None = Field(default=None, ge=1)
-    """Turns that may start in a minute; without it, there is no limit. Each process counts separately, unless
-    `[limits]` has a store."""
+    """Turns that may start in a minute; without it, there is no limit. Each copy counts separately, with all its
+    workers, unless `[limits]` has a store."""
     concurrency: int | None = Field(default=None, ge=1)
     """Turns at the same time; without it, the share that `max_turns` leaves to each caller, or all turns if there is
     only one key."""

@@ -46,7 +46,7 @@ class SharedLimits(Table):
     store: Annotated[str, AfterValidator(_store)] = ""
     """Address of a Redis or Valkey server in which all copies count together: `redis://127.0.0.1:6379`, or `rediss://…`
     for TLS. Then `requests_per_minute` and `concurrency` apply to all copies together, and circuit breakers open in all
-    of them. Empty: each process counts separately."""
+    of them. Empty: each copy counts separately, with all its workers."""
     user: str = Field(default="", max_length=256)
     """The user of the store; empty: its default user."""
     password: Secret | None = None
