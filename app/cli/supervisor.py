@@ -95,12 +95,12 @@ class Supervisor:
                 self._start_due()
                 for key, _ in self._selector.select(self._seconds_left()):
                     if isinstance(key.data, _Worker):
-                        self._hear(key.data)
+                        self._receive(key.data)
                     elif key.data is not None:
                         self._end_check(key.data)
                 for number in self._signals.take():
                     self._obey(number)
-                self._bury()
+                self._collect_ended()
                 if self._ends_at is not None and time.monotonic() >= self._ends_at:
                     self._kill()
         if self._check is not None:
@@ -150,7 +150,7 @@ class Supervisor:
         first = min([*self._due.values(), math.inf if self._ends_at is None else self._ends_at])
         return None if first == math.inf else max(0.0, first - time.monotonic())
 
-    def _hear(self, worker: _Worker) -> None:
+    def _receive(self, worker: _Worker) -> None:
         messages = worker.channel.receive()
         if messages is None:
             self._selector.unregister(worker.channel.socket)  # it ends, which is noticed in a moment
@@ -183,7 +183,7 @@ class Supervisor:
                 self._tell_all(Stop(0, at_once=True))
                 self._ends_at = time.monotonic() + _MORE
             case signal.SIGCHLD:
-                pass  # `_bury` looks who has ended
+                pass  # `_collect_ended` looks who has ended
             case _:
                 self._reload()
 
@@ -248,7 +248,7 @@ class Supervisor:
             if not self._waiting:
                 say_reloaded(self._before.server, self._settings.server)
 
-    def _bury(self) -> None:
+    def _collect_ended(self) -> None:
         for worker in list(self._workers.values()):
             pid, status, used = os.wait4(worker.pid, os.WNOHANG)
             if pid:

@@ -76,12 +76,12 @@ class WorkerServer(ReloadingServer):
         try:
             self._part.channel.send(message)
         except GoneError:
-            self._orphaned()
+            self._lost_supervisor()
 
     def _receive(self) -> None:
         messages = self._part.channel.receive()
         if messages is None:
-            self._orphaned()
+            self._lost_supervisor()
             return
         for message in messages:
             match message:
@@ -93,7 +93,7 @@ class WorkerServer(ReloadingServer):
                 case Ready() | Reloaded():
                     raise AssertionError
 
-    def _orphaned(self) -> None:
+    def _lost_supervisor(self) -> None:
         """The supervisor is gone, however that came: nobody would replace or stop this process."""
         asyncio.get_running_loop().remove_reader(self._part.channel.socket)
         if not self._stops:

@@ -43,7 +43,7 @@ class ConversationEnds:
         self.count = count
         self._slots = slots
         self._memory = mmap.mmap(-1, slots * _SLOT)  # anonymous, and shared with all that are forked later
-        self._lives = memoryview(mmap.mmap(-1, count * _BYTES)).cast("q")
+        self._generations = memoryview(mmap.mmap(-1, count * _BYTES)).cast("q")
         """How often each worker has forgotten all its turns."""
         self._turns = memoryview(mmap.mmap(-1, count * _BYTES)).cast("q")
         self._sessions = memoryview(mmap.mmap(-1, count * _BYTES)).cast("q")
@@ -55,7 +55,7 @@ class ConversationEnds:
 
     def forget(self, worker: int) -> None:
         """Forgets the ends of one worker, which keeps none of its turns any more."""
-        self._lives[worker] += 1
+        self._generations[worker] += 1
 
     def new_turn(self, worker: int) -> int:
         """A number for one more turn, which tells the worker. None is used again, even if the worker dies."""
@@ -72,7 +72,7 @@ class ConversationEnds:
     def put(self, digest: bytes, worker: int, end: SharedEnd) -> None:
         """Keeps an end."""
         *numbers, is_complete, is_empty = end
-        data = _END.pack(digest, time.monotonic(), *numbers, worker, self._lives[worker], is_complete, is_empty)
+        data = _END.pack(digest, time.monotonic(), *numbers, worker, self._generations[worker], is_complete, is_empty)
         start = min(self._near(digest), key=lambda near: self._age_of(near, digest)) * _SLOT
         self._memory[start : start + _END.size + _CHECK.size] = data + _CHECK.pack(crc32(data))
 
@@ -84,8 +84,8 @@ class ConversationEnds:
                 continue
             data = self._memory[start : start + _END.size]
             (check,) = _CHECK.unpack_from(self._memory, start + _END.size)
-            _, _, turn, session, place, name, worker, life, is_complete, is_empty = _END.unpack(data)
-            if check == crc32(data) and worker != but and life == self._lives[worker]:
+            _, _, turn, session, place, name, worker, generation, is_complete, is_empty = _END.unpack(data)
+            if check == crc32(data) and worker != but and generation == self._generations[worker]:
                 return SharedEnd(turn, session, place, name, is_complete, is_empty)
         return None
 
