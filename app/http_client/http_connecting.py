@@ -159,6 +159,9 @@ class HttpConnector:
             secured = await asyncio.get_running_loop().start_tls(
                 transport, connection, tls_context(), server_hostname=self._peer.certified_host
             )
+        except ssl.CertificateError as error:
+            transport.abort()
+            raise CertificateError(self._peer.host, self._peer.port) from error
         except BaseException:
             transport.abort()
             raise
