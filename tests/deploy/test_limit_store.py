@@ -149,10 +149,15 @@ def test_a_store_that_is_killed_under_load_is_used_again_when_it_is_back(tmp_pat
                 until(
                     lambda: all("am_proxy_limit_store_reachable 1.0" in httpx.get(metrics_of(c)).text for c in copies)
                 )
-                before, known = sum(client.answers[200] for client in clients), outages(tmp_path)
-                time.sleep(4)
-                admitted = sum(client.answers[200] for client in clients) - before
-                assert outages(tmp_path) > known or admitted == pytest.approx(4 * rate / 60, abs=5)
+                admitted, known = -1, -1
+                for _ in range(3):  # on a busy machine, the store may not be reached for a moment
+                    before, known = sum(client.answers[200] for client in clients), outages(tmp_path)
+                    time.sleep(4)
+                    admitted = sum(client.answers[200] for client in clients) - before
+                    if outages(tmp_path) == known:
+                        break
+                assert outages(tmp_path) == known
+                assert admitted == pytest.approx(4 * rate / 60, abs=5)
         assert {status for client in clients for status in client.answers} == {200, 429}
         assert max(client.slowest for client in clients) < 2
 
