@@ -148,7 +148,7 @@ def test_waiting_for_others_for_the_client_and_for_a_connection_is_told_apart(mo
                 client.sendall(body)
                 client.recv(100_000)
             phases = phases_of(url)
-    assert 190 <= took(phases, "admission") < 400
-    assert 190 <= took(phases, "body") < 400
+    assert 190 <= took(phases, "admission") < 1500
+    assert 190 <= took(phases, "body") < 1500
     assert 0 < took(phases, "connecting") <= took(phases, "waiting")
     assert took(phases, "waiting") + took(phases, "streaming") >= 390

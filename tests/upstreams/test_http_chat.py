@@ -173,14 +173,14 @@ async def test_the_turn_does_not_wait_for_the_end_behind_the_last_word_and_the_c
 ) -> None:
     """Many servers send the end of the body some time after `[DONE]`."""
     monkeypatch.setattr(http_pool, "SETTLE_UNKNOWN", http_pool.SETTLE)
-    late: list[Step] = [says("Hi"), stops(), b"data: [DONE]\n\n", Pause(0.2), End()]
+    late: list[Step] = [says("Hi"), stops(), b"data: [DONE]\n\n", Pause(0.6), End()]
     with ChatUpstream(late) as upstream:
         async with direct(upstream.url) as chat:
             for _ in range(3):
                 began = time.monotonic()
                 _, problem = await answers(chat, asks())
-                assert (problem, time.monotonic() - began < 0.15) == (None, True)
-                await asyncio.sleep(0.3)
+                assert (problem, time.monotonic() - began < 0.5) == (None, True)
+                await asyncio.sleep(0.8)
         assert (len(upstream.asks), upstream.connections) == (3, 1)
 
 

@@ -141,13 +141,13 @@ async def test_the_limit_on_a_servers_silence_moves_with_what_is_taken() -> None
     sink = Sink(lambda: True)
     began = time.monotonic()
     payloads, problem = await read(
-        "chat", [says("a"), *[step for _ in range(6) for step in (Pause(0.1), says("b"))], Hang()], sink, timeout=0.4
+        "chat", [says("a"), *[step for _ in range(6) for step in (Pause(0.1), says("b"))], Hang()], sink, timeout=1
     )
     took = time.monotonic() - began
     assert (len(payloads), sink.taken) == (7, 6)
     assert problem is not None
     assert problem.code == "upstream_timeout"
-    assert 1.0 < took < 2.5
+    assert 1.5 < took < 5
 
 
 async def test_a_piece_that_comes_with_the_end_is_taken_and_the_answer_ends() -> None:
