@@ -37,7 +37,7 @@ _IDLE = 75
 
 YOUNG = 5_000
 """Objects that are made before the garbage collector looks at them. By then most are gone by themselves: a request
-makes hundreds, and to look at each 700, which is Python's default, took a twentieth of its time."""
+makes hundreds, and to look at each 700, which is Python's default, took some per cent of its time."""
 
 
 class ReloadingServer(uvicorn.Server):
