@@ -6,7 +6,7 @@
 --   for each count: how many turns of this owner the copy runs;
 --   for each turn: requests per minute (0: no limit), concurrency (0: no limit), 1 for a guest, 1 if it has a fair
 --     share only, how much of the rate the copy knows to be used;
---   for each breaker: the upstream, 1 if it was opened now, 0 if it was closed.
+--   for each breaker: the upstream, and the ms since it was opened (-1: it was closed).
 -- Returns 1 if the copy was not known, else 0; a list of verdict, wait in ms and 1000 x used rate for each turn, one
 --   after the other; a list of upstreams whose breaker is open, each with the ms since then.
 --
@@ -139,8 +139,11 @@ for i = 1, asked do
 end
 
 for i = 1, changed do
-  if ARGV[arg + 1] == '1' then
-    redis.call('HSET', breakers, ARGV[arg], text(now))
+  local open_for = tonumber(ARGV[arg + 1])
+  if open_for >= 0 then -- of several times the last one counts
+    local known = tonumber(redis.call('HGET', breakers, ARGV[arg]) or 0)
+    local opened = math.max(now - open_for, math.min(now, known))
+    redis.call('HSET', breakers, ARGV[arg], text(opened))
     redis.call('PEXPIRE', breakers, 86400000)
   else
     redis.call('HDEL', breakers, ARGV[arg])

@@ -13,8 +13,8 @@ class SharedBreaker(Protocol):
     """Called with whether it is open, when this copy has opened or closed it."""
 
     @property
-    def is_open(self) -> bool:
-        """Whether its upstream is left alone, or tried."""
+    def open_for(self) -> float | None:
+        """Seconds since it was opened; None: it is closed."""
 
     def follow(self, open_for: float | None) -> None:
         """It was opened so many seconds ago, by any copy; None: it is closed in all."""
@@ -24,8 +24,8 @@ class SharedBreakers:
     """What this copy tells the others about its breakers, and what it hears."""
 
     def __init__(self, call_soon: Callable[[], None]) -> None:
-        self.news: dict[str, bool] = {}
-        """Upstream, hashed -> whether its breaker was opened here, not closed; what the store does not know yet."""
+        self.news: dict[str, float | None] = {}
+        """Upstream, hashed -> seconds since its breaker was opened, None if it was closed; what is to be told."""
         self._call_soon = call_soon
         self._breakers: dict[str, SharedBreaker] = {}
         self._heard: set[str] = set()
@@ -40,14 +40,15 @@ class SharedBreakers:
         for upstream, breaker in self._breakers.items():
             breaker.tell = self._teller(upstream)
 
-    def take_news(self) -> dict[str, bool]:
+    def take_news(self) -> dict[str, float | None]:
         """What is to be told, which counts as told from now on."""
         news, self.news = self.news, {}
         return news
 
     def repeat(self) -> None:
-        """Tells a store that may have forgotten it which breakers are open."""
-        self.news |= {upstream: True for upstream, breaker in self._breakers.items() if breaker.is_open}
+        """Tells a store that may have forgotten it which breakers are open, and since when."""
+        open_for = {upstream: breaker.open_for for upstream, breaker in self._breakers.items()}
+        self.news |= {upstream: seconds for upstream, seconds in open_for.items() if seconds is not None}
 
     def hear(self, open_for: Mapping[str, float]) -> None:
         """Which breakers are open, by the reply to all that was told: upstream -> seconds since then."""
@@ -59,7 +60,7 @@ class SharedBreakers:
 
     def _teller(self, upstream: str) -> Callable[[bool], None]:
         def tell(is_open: bool) -> None:  # noqa: FBT001 — it is all that is told
-            self.news[upstream] = is_open
+            self.news[upstream] = 0.0 if is_open else None
             self._call_soon()
 
         return tell

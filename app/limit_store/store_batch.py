@@ -57,8 +57,8 @@ class StoreBatch(NamedTuple):
     counts: Mapping[str, int]
     """Owner -> the turns that this copy runs for it; those that have changed."""
     questions: Sequence[Question]
-    breakers: Mapping[str, bool]
-    """Upstream -> whether its breaker was opened, not closed; those that have changed."""
+    breakers: Mapping[str, float | None]
+    """Upstream -> seconds since its breaker was opened, None if it was closed; those that have changed."""
 
 
 class BatchReply(NamedTuple):
@@ -94,8 +94,8 @@ def arguments_of(batch: StoreBatch, copy: str, lease: float, most: int, running:
     for question in batch.questions:
         arguments += (str(question.requests_per_minute), str(question.concurrency))
         arguments += (str(int(question.is_guest)), str(int(question.shares)), f"{question.used:.6f}")
-    for upstream, is_open in batch.breakers.items():
-        arguments += (upstream, str(int(is_open)))
+    for upstream, open_for in batch.breakers.items():
+        arguments += (upstream, "-1" if open_for is None else str(int(open_for * 1000)))
     return arguments
 
 

@@ -111,6 +111,11 @@ class Breaker:
         """Whether the upstream is left alone, or tried."""
         return self.state != "closed"
 
+    @property
+    def open_for(self) -> float | None:
+        """Seconds since it was opened; None: it is closed."""
+        return self._clock() - self._opened if self.is_open else None
+
     def follow(self, open_for: float | None) -> None:
         """A copy of this server has opened its breaker so many seconds ago; None: it is closed in all copies."""
         if open_for is None:
