@@ -1,6 +1,7 @@
 """What several copies count together, in a real Redis."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,6 +21,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
         yield running
 
 
+@pytest.fixture(autouse=True)
+def patient_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store may be slow on a busy machine; none of these tests is about that."""
+    monkeypatch.setattr(limit_store, "WAIT", 10)
+
+
 @pytest.fixture
 def redis(server: RedisServer) -> RedisServer:
     server.ask("FLUSHALL")
@@ -28,18 +35,22 @@ def redis(server: RedisServer) -> RedisServer:
 
 async def test_a_rate_is_one_for_all_copies_and_comes_back_evenly(redis: RedisServer) -> None:
     async with copies(redis.url, 3) as stores:
+        began = time.monotonic()
         answers = [await ask(stores[index % 3], requests_per_minute=600).decided() for index in range(700)]
+        came_back = (time.monotonic() - began) * 10
         admitted = sum(answer is not None and answer.verdict == "admitted" for answer in answers)
         last = answers[-1]
         assert last is not None
         assert (last.verdict, 0 < last.wait <= 0.1, last.used > 599) == ("rate", True, True)
+        assert 600 <= admitted <= 601 + came_back
+        began = time.monotonic()
         await asyncio.sleep(0.5)
         more = [await verdict(ask(stores[0], requests_per_minute=600)) for _ in range(100)]
-        assert 600 <= admitted < 620
-        assert 4 <= more.count("admitted") <= 9
+        assert 4 <= more.count("admitted") <= 1 + (time.monotonic() - began) * 10
 
 
-async def test_what_comes_at_once_is_decided_in_one_call(redis: RedisServer) -> None:
+async def test_what_comes_at_once_is_decided_in_one_call(redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limit_store, "REFRESH", 60)
     async with copies(redis.url) as (store,):
         before = calls_of(redis)
         leases = [ask(store, requests_per_minute=30, concurrency=50) for _ in range(100)]
@@ -87,16 +98,16 @@ async def test_the_turns_of_all_copies_are_shared_like_those_of_one(
 
 
 async def test_a_copy_that_dies_no_longer_counts(redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limit_store, "LEASE", 0.4)
+    monkeypatch.setattr(limit_store, "LEASE", 1.0)
     monkeypatch.setattr(limit_store, "REFRESH", 0.1)
     async with copies(redis.url, 2, max_turns=1) as (dying, other):
         assert await verdict(ask(dying, concurrency=1)) == "admitted"
         for _ in range(6):
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.25)
             assert await verdict(ask(other, concurrency=1)) == "full"  # it is refreshed
         assert dying._keeper is not None
         dying._keeper.cancel()
-        await asyncio.sleep(0.6)
+        await asyncio.sleep(1.3)
         assert await verdict(ask(other, concurrency=1)) == "admitted"
 
 
@@ -114,7 +125,9 @@ async def test_a_store_that_forgets_is_told_again(redis: RedisServer, monkeypatc
         assert await verdict(ask(first, concurrency=1)) == "admitted"
         redis.ask("FLUSHALL")
         redis.ask("SCRIPT", "FLUSH")
-        await asyncio.sleep(0.3)
+        async with asyncio.timeout(5):
+            while not any(":count:" in name for name in redis.names()):  # noqa: ASYNC110 — no one tells
+                await asyncio.sleep(0.01)
         assert await verdict(ask(second, concurrency=1)) == "concurrency"
         assert (first.outages.number, second.outages.number) == (0, 0)
 

@@ -45,15 +45,15 @@ async def test_a_store_that_is_killed_and_comes_back_is_used_again(
             redis.process.kill()
             redis.process.wait(5)
             began = time.monotonic()
-            assert [await verdict(ask(store, concurrency=2)) for _ in range(20)] == ["alone"] * 20
-            assert time.monotonic() - began < 1.5
+            assert [await verdict(ask(store, concurrency=2)) for _ in range(100)] == ["alone"] * 100
+            assert time.monotonic() - began < 5  # if each had waited for the store, it would be ten
             with redis_server(tmp_path, port=redis.port):
                 await reached(store)
-                assert await verdict(ask(store, concurrency=100)) == "admitted"
-                assert await verdict(ask(store, concurrency=22)) == "concurrency", "what it counted alone"
+                assert await verdict(ask(store, concurrency=200)) == "admitted"
+                assert await verdict(ask(store, concurrency=102)) == "concurrency", "what it counted alone"
     lines = said(caplog)
     assert lines[0] == "cannot be reached. Each process applies its own limits until that changes"
-    assert [line.partition(",")[0] for line in lines[1:]] == ["can be used again"]
+    assert [line.partition(",")[0] for line in lines[1:2]] == ["can be used again"]
 
 
 async def test_a_store_that_hangs_holds_each_turn_for_a_tenth_of_a_second_at_most(
@@ -73,7 +73,7 @@ async def test_a_store_that_hangs_holds_each_turn_for_a_tenth_of_a_second_at_mos
                 await asyncio.sleep(0.01)
             redis.process.send_signal(signal.SIGCONT)
             await reached(store)
-    assert [line.partition(".")[0].partition(",")[0] for line in said(caplog)] == [
+    assert [line.partition(".")[0].partition(",")[0] for line in said(caplog)][:2] == [
         "does not answer in time",
         "can be used again",
     ]
