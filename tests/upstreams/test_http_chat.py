@@ -1,7 +1,6 @@
 """Chat servers spoken to directly, on real sockets."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -173,14 +172,20 @@ async def test_the_turn_does_not_wait_for_the_end_behind_the_last_word_and_the_c
 ) -> None:
     """Many servers send the end of the body some time after `[DONE]`."""
     monkeypatch.setattr(http_pool, "SETTLE_UNKNOWN", http_pool.SETTLE)
-    late: list[Step] = [says("Hi"), stops(), b"data: [DONE]\n\n", Pause(0.6), End()]
-    with ChatUpstream(late) as upstream:
+    monkeypatch.setattr(response_body, "DRAIN_TIMEOUT", 60)
+    gates = [Latch() for _ in range(3)]
+    waiting = iter(gates)
+
+    def script(_: Ask) -> list[Step]:
+        return [says("Hi"), stops(), b"data: [DONE]\n\n", next(waiting), End()]
+
+    with ChatUpstream(script) as upstream:
         async with direct(upstream.url) as chat:
-            for _ in range(3):
-                began = time.monotonic()
+            for gate in gates:
                 _, problem = await answers(chat, asks())
-                assert (problem, time.monotonic() - began < 0.5) == (None, True)
-                await asyncio.sleep(0.8)
+                assert problem is None
+                gate.open()
+                await asyncio.sleep(0.5)
         assert (len(upstream.asks), upstream.connections) == (3, 1)
 
 
