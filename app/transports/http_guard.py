@@ -33,12 +33,13 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from uvicorn.config import Config
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from uvicorn.server import ServerState
 
 from ..protocol.ids import NewId
 from ..protocol.problems import Problem
 from .auth import PLACE
+from .body_behind_offer import BodyBehindOffer
 from .body_writer import offer
 from .http_refusals import BAD, NO_OFFER, fault_of, no_room, raw_refusal, too_long, too_slow
 from .leaving import client_left
@@ -66,7 +67,7 @@ class _RefusedError(Exception):
     """Ends the parsing of a head; `HttpGuard._refusal` is the reason."""
 
 
-class HttpGuard(HttpToolsProtocol):
+class HttpGuard(BodyBehindOffer):
     """One connection. uvicorn gets this class as `http`, with the last four arguments bound."""
 
     __slots__ = (  # uvicorn's own attributes nearly fill what Python keeps small; one more costs 1.2 kB a connection
@@ -75,7 +76,6 @@ class HttpGuard(HttpToolsProtocol):
         "_header_timeout",
         "_in_body",
         "_in_head",
-        "_is_full",
         "_is_last",
         "_max_header_bytes",
         "_new_id",
@@ -113,8 +113,6 @@ class HttpGuard(HttpToolsProtocol):
         """Bytes of the head that is arriving; 0 while a body is."""
         self._in_head = True
         self._in_body = False
-        self._is_full = False
-        """Whether more requests came than are queued: nothing more is read."""
         self._is_last = False
         """Whether the connection is closed after the next answer."""
         self._running: RequestResponseCycle | None = None
@@ -204,12 +202,13 @@ class HttpGuard(HttpToolsProtocol):
             self._refusal = fault
             raise _RefusedError
         super().on_headers_complete()
-        other_protocol = self.parser.should_upgrade() and not self._should_upgrade()
-        if other_protocol or self._is_last:
+        if self._is_last:
             self.cycle.keep_alive = False
 
     def on_message_complete(self) -> None:
         """The request is complete. The next byte belongs to another one."""
+        if self.has_body_to_come:
+            return
         self._in_head, self._in_body, self._head_bytes = True, False, 0
         self._stop_clock()
         super().on_message_complete()
