@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from ..http_client.proxies import proxy_for
+from ..http_client.proxies import PROXY_SCHEMES, proxy_for
 from ..providers.lookup import PROVIDERS
 from ..settings import is_loopback
 from ..upstreams.http_server import CONNECT
@@ -45,6 +45,9 @@ async def reach(base_url: str, setting: str = "base_url") -> list[Step]:
     parts = urlsplit(proxy or base_url)
     host, secure = parts.hostname or "", parts.scheme == "https"
     port = parts.port or (443 if secure else 80)
+    if proxy and parts.scheme not in PROXY_SCHEMES:
+        message = f"{host} speaks {parts.scheme}, and only http and https proxies can be used"
+        return [Step("error", "proxy", message, _NO_PROXY)]
     steps = [Step("note", "proxy", f"{host}, which the environment names")] if proxy else []
     if not _is_address(host):
         began = time.perf_counter()

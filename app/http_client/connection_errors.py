@@ -20,6 +20,14 @@ class ProxyConnectionError(NoConnectionError):
     """No connection to the proxy that the environment names could be made."""
 
 
+class UnknownProxyError(ProxyConnectionError):
+    """The proxy that the environment names speaks another protocol than HTTP."""
+
+    def __init__(self, host: str, port: int, scheme: str) -> None:
+        super().__init__(host, port)
+        self.scheme = scheme
+
+
 class TlsError(NoConnectionError):
     """There is a connection, but it cannot be made secure."""
 

@@ -27,8 +27,10 @@ from .connection_errors import (
     NotHttpError,
     ProxyConnectionError,
     TlsError,
+    UnknownProxyError,
 )
 from .http_connection import HttpConnection
+from .proxies import PROXY_SCHEMES
 
 KNOWN_FOR: Final = 10
 """Seconds for which the addresses of a name are used."""
@@ -95,6 +97,7 @@ class HttpConnector:
         self._asked_for_addresses = look_up
         self._connects = connects
         self._proxy = None if proxy is None else Peer.of(proxy)
+        self._proxy_scheme = "http" if proxy is None else proxy.scheme
         self._proxy_key = None if proxy is None else proxy_key(proxy)
         self._addresses: list[Address] = []
         self._known_until = 0.0
@@ -102,8 +105,10 @@ class HttpConnector:
 
     async def connect(self, new: Callable[[], HttpConnection]) -> HttpConnection:
         """A new connection, for which `new` makes the protocol. Raises one of `CONNECTION_ERRORS`."""
-        self._connects(False)  # noqa: FBT003 — a plain callback
         first = self._proxy or self._peer
+        if self._proxy_scheme not in PROXY_SCHEMES:
+            raise UnknownProxyError(first.host, first.port, self._proxy_scheme)
+        self._connects(False)  # noqa: FBT003 — a plain callback
         try:
             async with asyncio.timeout(self._seconds):
                 try:

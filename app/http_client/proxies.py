@@ -4,6 +4,9 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
+PROXY_SCHEMES = frozenset({"http", "https"})
+"""What proxies speak that can be used; not SOCKS."""
+
 
 def proxy_for(url: str) -> str | None:
     """The proxy that the environment names for this address; None for loopback addresses."""

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from msgspec.structs import replace
 
+from ..http_client.connection_errors import UnknownProxyError
 from ..protocol.problems import Problem
 from .error_chain import chain_of, kinds_of
 from .error_keys import without_keys
@@ -97,6 +98,8 @@ def _kind_of(problem: Problem) -> CauseKind:
 
 def of_connection(error: BaseException) -> Cause:
     """The cause of an error that means that no connection was made."""
+    if isinstance(error, UnknownProxyError):
+        return Cause("setup", f"is asked through a proxy, as the environment says, of an unknown kind: {error.scheme}")
     chain = list(chain_of(error))
     kinds = set[str]().union(*map(kinds_of, chain))
     cause = next((cause for each in reversed(chain) if (cause := _of_system(each))), None)

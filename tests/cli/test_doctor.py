@@ -115,6 +115,16 @@ def test_a_server_behind_a_proxy_is_reached_by_the_proxy(
     assert "HTTP_PROXY" in found.advice["reachable"]
 
 
+def test_a_proxy_that_does_not_speak_http_is_named(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:1080")
+    found = seen("http://nowhere.invalid/v1", folder, capsys)
+    assert found.steps == {"proxy": "✗ 127.0.0.1 speaks socks5, and only http and https proxies can be used"}
+    assert found.code == 1
+    assert "HTTP_PROXY" in found.advice["proxy"]
+
+
 def test_a_proxy_is_not_used_for_this_machine(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

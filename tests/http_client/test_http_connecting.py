@@ -20,6 +20,7 @@ from app.http_client.connection_errors import (
     NotHttpError,
     ProxyConnectionError,
     TlsError,
+    UnknownProxyError,
 )
 from app.http_client.http_connecting import HttpConnector, Peer, proxy_key
 from app.http_client.http_connection import HttpConnection
@@ -134,6 +135,15 @@ async def test_a_name_without_address_is_told_from_a_server_that_does_not_answer
         with pytest.raises(NoAddressError) as caught:
             await asked(f"http://{host}/it")
         assert of_connection(caught.value).kind == "name"
+
+
+async def test_a_proxy_that_does_not_speak_http_is_not_asked() -> None:
+    proxy = urlsplit("socks5://user:secret@127.0.0.1:1080")
+    connector = HttpConnector(Peer("a.example", 443, is_secure=True), SECONDS, proxy)
+    with pytest.raises(UnknownProxyError) as caught:
+        await connector.connect(lambda: HttpConnection(asyncio.get_running_loop(), 5, lambda *_: None))
+    words = "is asked through a proxy, as the environment says, of an unknown kind: socks5"
+    assert of_connection(caught.value) == ("setup", words)
 
 
 async def test_one_look_up_serves_all_who_wait_and_the_next_ones_and_addresses_take_turns(
