@@ -10,6 +10,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from pathlib import Path
 from typing import Final
 
+from ..observers.recording_writer import IS_RECORDING
 from ..settings import Server
 from .logs import configure
 
@@ -23,9 +24,9 @@ class _Problems(logging.Handler):
     seen = False
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Look at a record: a warning, or the line of a turn that failed."""
+        """Look at a record: a warning, but not of what was asked for, or the line of a turn that failed."""
         failed = getattr(record, "fields", {}).get("finish") in {"failed", "refused"}
-        self.seen = self.seen or failed or record.levelno >= logging.WARNING
+        self.seen = self.seen or failed or (record.levelno >= logging.WARNING and record.msg != IS_RECORDING)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from ..recordings.recording_files import files_of
 
 log = logging.getLogger("am_proxy")
 
-WARNING: Final = "record is on: %s gets everything that clients and models send, except keys, images and files"
+IS_RECORDING: Final = "record is on: %s gets everything that clients and models send, except keys, images and files"
 AT_THE_END: Final = 5
 """Seconds for writing what waits when the server stops."""
 MOST_WAITING: Final = 200
@@ -42,7 +42,7 @@ class RecordingWriter:
         self._tasks: set[asyncio.Task[None]] = set()
         self._said: set[str] = set()
         """What was logged: each is logged once."""
-        log.warning(WARNING, folder)
+        log.warning(IS_RECORDING, folder)
 
     def write(self, owner: str, key: str, make: Callable[[], Recording], at_end: Callable[[], None]) -> None:
         """Writes what `make` returns, which is called in the thread, and then calls `at_end`.

@@ -200,6 +200,15 @@ def test_without_a_configuration_it_says_what_to_give(home: Home) -> None:
     assert (ran.returncode, "--port" in ran.stderr) == (2, True)
 
 
+def test_that_turns_are_recorded_is_no_problem(home: Home, server: SurveyedServer) -> None:
+    home.install()
+    (home.work / "config.toml").write_text('[server]\nrecord = "turns"\n')
+    ran = home.launch("codex", "--upstream", server.url)
+    assert (ran.returncode, home.seen["status"], "problems" in ran.stderr) == (0, 200, False)
+    assert list(home.cache.iterdir()) == []
+    assert any((home.work / "turns").iterdir())
+
+
 def test_a_log_with_problems_is_kept_and_named(home: Home) -> None:
     """For a week."""
     home.install()
