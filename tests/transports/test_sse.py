@@ -55,7 +55,7 @@ STOP = {"choices": [{"delta": {}, "finish_reason": "stop"}]}
 
 
 def test_silence_is_filled_with_events_that_say_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    playing(monkeypatch, 0.3, says("Hi"), 0.3, STOP)
+    playing(monkeypatch, 1.2, says("Hi"), 1.2, STOP)
     with serving(Settings(server=Server(keep_alive=0.1, first_payload_wait=0.05))) as url:
         text = httpx.post(f"{url}/v1/responses", json=ASK).text
     events = events_of(text)
