@@ -147,7 +147,8 @@ class HttpConnection(asyncio.Protocol):
         if answer is None:
             self.abort()
             return
-        self._silent_at = self._loop.time() + self._silence
+        if answer.has_head:  # pieces of a head do not prolong the time for it
+            self._silent_at = self._loop.time() + self._silence
         self._bodiless += len(data)
         try:
             self._parser.feed_data(data)
@@ -214,6 +215,7 @@ class HttpConnection(asyncio.Protocol):
         status = self._parser.get_status_code()
         if self._answer is None:
             raise _UnaskedError
+        self._silent_at = self._loop.time() + self._silence
         if status < _OK:
             self._interim += 1
             if self._interim > MOST_INTERIM:
