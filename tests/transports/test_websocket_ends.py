@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
@@ -201,8 +202,9 @@ async def test_a_client_that_takes_nothing_slows_the_upstream_and_is_cut(monkeyp
         assert flood.closed.is_set()
         assert flood.said < 20_000
         taken = 0
-        while data := await asyncio.wait_for(reader.read(1 << 16), 5):
-            taken += len(data)
+        with suppress(ConnectionResetError):  # the connection was cut before all was taken
+            while data := await asyncio.wait_for(reader.read(1 << 16), 5):
+                taken += len(data)
+            writer.close()
+            await writer.wait_closed()
         assert taken
-        writer.close()
-        await writer.wait_closed()
