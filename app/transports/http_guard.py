@@ -44,7 +44,7 @@ from .body_writer import offer
 from .http_refusals import BAD, NO_OFFER, fault_of, no_room, raw_refusal, too_long, too_slow
 from .leaving import client_left
 from .open_connections import ConnectionPlace, OpenConnections
-from .reading_control import ReadingControl
+from .reading_control import MessageEvent, ReadingControl, ShortQueue
 from .websocket_options import is_offer, is_websocket
 
 if TYPE_CHECKING:
@@ -106,6 +106,7 @@ class HttpGuard(BodyBehindOffer):
         self._send_timeout = send_timeout
         self._new_id = new_id
         self._open_connections = connections
+        self.pipeline: Any = ShortQueue()
         self._place: ConnectionPlace | None = None
         """None where the connection was refused, or has become a websocket."""
         self._send_clock: asyncio.TimerHandle | None = None
@@ -250,6 +251,10 @@ class HttpGuard(BodyBehindOffer):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
         self._running = cycle
+        event: Any = MessageEvent()
+        if cycle.message_event.is_set():
+            event.set()
+        cycle.message_event = event
         offer(cycle)
         super()._start_asgi_task(cycle, app)
 
