@@ -2,7 +2,7 @@
 
 Java's own HTTP client, and `curl --http2`, begin so with a server that they do not know. HTTP allows not to take up the
 offer. httptools takes all that follows such a head for the other protocol, and uvicorn goes on without the body. So
-another parser reads it here, and the connection ends after the answer.
+another parser reads on from there: the body, and the requests that follow.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ _FRAMING = frozenset({b"content-length", b"transfer-encoding"})
 class BodyBehindOffer(HttpToolsProtocol):
     """uvicorn's protocol, which reads such a body."""
 
-    __slots__ = ("_body_parser", "_is_full")
+    __slots__ = ("_head_again",)
 
     def __init__(
         self,
@@ -29,10 +29,13 @@ class BodyBehindOffer(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self._is_full = False
-        """Whether nothing more is read: more requests came than are queued, or another protocol was offered."""
-        self._body_parser: HttpRequestParser | None = None
-        """What reads the body, where another protocol was offered too."""
+        self._head_again = b""
+        """What the other parser needs to know of the head: how long the body is."""
+
+    @property
+    def has_body_to_come(self) -> bool:
+        """Whether the request that is complete for httptools has a body nevertheless."""
+        return bool(self._head_again)
 
     def data_received(self, data: bytes) -> None:
         """Parses received bytes, as uvicorn does."""
@@ -44,39 +47,55 @@ class BodyBehindOffer(HttpToolsProtocol):
         except HttpParserUpgrade as error:
             if self._should_upgrade():
                 self.handle_websocket_upgrade()
-            elif self._body_parser is not None:
-                BodyBehindOffer.data_received(self, data[error.args[0] :])
+            elif self._head_again:
+                rest = self._head_again + data[error.args[0] :]
+                self._head_again = b""
+                self.parser = HttpRequestParser(_Callbacks(self))
+                self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
+                BodyBehindOffer.data_received(self, rest)
 
     def on_headers_complete(self) -> None:
         """The head is complete."""
         super().on_headers_complete()
-        if self.parser.should_upgrade() and not self._should_upgrade():
-            self.cycle.keep_alive = False
-            if framing := [b"%s: %s\r\n" % header for header in self.headers if header[0] in _FRAMING]:
-                self.parser = self._body_parser = HttpRequestParser(_BodyCallbacks(self))
-                self.parser.feed_data(b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(framing))
-
-    @property
-    def has_body_to_come(self) -> bool:
-        """Whether a request that is complete for httptools has a body nevertheless."""
-        return self._body_parser is not None and not self._is_full
-
-    def body_complete(self) -> None:
-        """The body behind an offer is complete."""
-        self._is_full = True
-        self.on_message_complete()
+        if not self.parser.should_upgrade() or self._should_upgrade():
+            return
+        framing = [b"%s: %s\r\n" % header for header in self.headers if header[0] in _FRAMING]
+        if framing:
+            self._head_again = b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(framing)
+        else:
+            self.cycle.keep_alive = False  # what follows is not read
 
 
-class _BodyCallbacks:
-    """What the parser of such a body calls. No head is of interest: the request has had one."""
+class _Callbacks:
+    """What the other parser calls: the protocol itself, except for the head that it was given again."""
 
     def __init__(self, protocol: BodyBehindOffer) -> None:
         self.on_body = protocol.on_body
-        self.on_message_complete = protocol.body_complete
-        self._has_begun = False
+        self._protocol = protocol
+        self._is_first = True
+        """Whether it reads the request that offers another protocol."""
 
     def on_message_begin(self) -> None:
-        """The request whose body is read. After it, no other is."""
-        if self._has_begun:
-            raise ValueError
-        self._has_begun = True
+        """A request begins."""
+        if not self._is_first:
+            self._protocol.on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        """Its path."""
+        if not self._is_first:
+            self._protocol.on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """One of its headers, or a trailer."""
+        if not self._is_first:
+            self._protocol.on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        """Its head is complete."""
+        if not self._is_first:
+            self._protocol.on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        """It is complete."""
+        self._is_first = False
+        self._protocol.on_message_complete()

@@ -71,20 +71,9 @@ class HttpGuard(BodyBehindOffer):
     """One connection. uvicorn gets this class as `http`, with the last four arguments bound."""
 
     __slots__ = (  # uvicorn's own attributes nearly fill what Python keeps small; one more costs 1.2 kB a connection
-        "_clock",
-        "_head_bytes",
-        "_header_timeout",
-        "_in_body",
-        "_in_head",
-        "_is_last",
-        "_max_header_bytes",
-        "_new_id",
-        "_open_connections",
-        "_place",
-        "_refusal",
-        "_running",
-        "_send_clock",
-        "_send_timeout",
+        *("_clock", "_head_bytes", "_header_timeout", "_in_body", "_in_head"),
+        *("_is_full", "_is_last", "_max_header_bytes", "_new_id", "_open_connections"),
+        *("_place", "_refusal", "_running", "_send_clock", "_send_timeout"),
     )
 
     def __init__(  # noqa: PLR0913 — uvicorn's four, and ours
@@ -114,6 +103,8 @@ class HttpGuard(BodyBehindOffer):
         """Bytes of the head that is arriving; 0 while a body is."""
         self._in_head = True
         self._in_body = False
+        self._is_full = False
+        """Whether more requests came than are queued: nothing more is read."""
         self._is_last = False
         """Whether the connection is closed after the next answer."""
         self._running: RequestResponseCycle | None = None
@@ -251,9 +242,7 @@ class HttpGuard(BodyBehindOffer):
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: "ASGI3Application") -> None:
         self._running = cycle
-        event: Any = MessageEvent()
-        if cycle.message_event.is_set():
-            event.set()
+        event: Any = MessageEvent(is_set=cycle.message_event.is_set())
         cycle.message_event = event
         offer(cycle)
         super()._start_asgi_task(cycle, app)

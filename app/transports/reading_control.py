@@ -50,8 +50,8 @@ class MessageEvent:
 
     __slots__ = ("_is_set", "_waiters")
 
-    def __init__(self) -> None:
-        self._is_set = False
+    def __init__(self, *, is_set: bool = False) -> None:
+        self._is_set = is_set
         self._waiters: list[asyncio.Future[None]] = []
 
     def is_set(self) -> bool:

@@ -1,12 +1,16 @@
 """Requests that also offer HTTP/2: the offer is not taken up, and the body is read."""
 
 import json
+import time
 from collections.abc import Iterator
+from socket import create_connection
+from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
 from app.settings import Server, Settings
-from tests.support.raw import send_raw
+from tests.support.raw import Reply, send_raw
 from tests.support.serving import serving
 
 BODY = json.dumps({"model": "demo", "input": "Hi"}).encode()
@@ -28,24 +32,77 @@ def url() -> Iterator[str]:
         yield url
 
 
+CLOSE = b"Connection: close\r\n\r\n"
+LAST = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n" + CLOSE
+
+
+def bodies(reply: Reply) -> list[Any]:
+    """What the answers of one connection contain."""
+    found = []
+    rest = reply.raw
+    while rest:
+        head, _, rest = rest.partition(b"\r\n\r\n")
+        size = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        found.append(json.loads(rest[:size]))
+        rest = rest[size:]
+    return found
+
+
 @pytest.mark.parametrize("data", IN_ONE, ids=["a length", "chunks", "a long one"])
 @pytest.mark.parametrize("size", [10_000_000, 700, 10, 1])
 def test_a_request_that_also_offers_another_protocol_keeps_its_body(url: str, data: bytes, size: int) -> None:
+    data += LAST
     reply = send_raw(url, data[: len(H2C)], (data[at : at + size] for at in range(len(H2C), len(data), size)))
-    assert (reply.status, reply.answers, reply.closed) == (200, 1, True)
-    assert reply.json["output"][0]["content"][0]["text"]
+    assert (reply.status, reply.closed) == (200, True)
+    assert [body.get("object") for body in bodies(reply)] == ["response", None]
+
+
+def test_each_body_belongs_to_its_request_and_the_connection_is_kept(url: str) -> None:
+    asked = [json.dumps({"model": "demo", "input": "Hi", "metadata": {"n": str(n)}}).encode() for n in range(4)]
+    plain = HEAD + b"Content-Length: %d\r\n\r\n" % len(asked[1]) + asked[1]
+    offers = [H2C + b"Content-Length: %d\r\n\r\n" % len(each) + each for each in asked]
+    everything = offers[0] + plain + offers[2] + H2C + b"Content-Length: 0\r\n\r\n" + offers[3] + LAST
+    for size in (len(everything), 500, 7):
+        pieces = (everything[at : at + size] for at in range(0, len(everything), size))
+        *first, empty, third, _ = bodies(send_raw(url, pieces))
+        assert [body["metadata"]["n"] for body in (*first, third)] == ["0", "1", "2", "3"]
+        assert empty["error"]["code"] == "invalid_json"
+
+
+def test_a_websocket_may_follow(url: str) -> None:
+    offer = b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+    socket = b"GET /v1/responses HTTP/1.1\r\nHost: localhost\r\n%sSec-WebSocket-Key: QtBZpa3CKSyEX++LA7aFfQ==\r\n\r\n"
+    where = urlsplit(url)
+    with create_connection((where.hostname or "", where.port or 80), timeout=5) as connection:
+        connection.sendall(IN_ONE[0])
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 200")
+        connection.sendall(socket % offer)
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 101")
 
 
 def test_the_body_behind_an_offer_is_limited_like_any_other(url: str) -> None:
-    head = H2C + b"Content-Length: 30000\r\n\r\n"
-    reply = send_raw(url, head, (b" " * 10_000 for _ in range(3)))
-    assert (reply.status, reply.json["error"]["code"]) == (413, "request_too_large")
     reply = send_raw(url, H2C + b"Content-Length: 30\r\n\r\n{")
     assert (reply.status, reply.json["error"]["code"]) == (408, "request_timeout")
     reply = send_raw(url, H2C + b"Transfer-Encoding: chunked\r\n\r\nno chunk\r\n")
     assert (reply.status, reply.closed) == (400, True)
 
 
-def test_what_follows_a_request_that_offers_another_protocol_is_discarded(url: str) -> None:
-    reply = send_raw(url, IN_ONE[0] + b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    assert (reply.status, reply.answers, reply.closed) == (200, 1, True)
+@pytest.mark.parametrize(
+    ("path", "status"), [(b"/v1/responses", 413), (b"/v1/nope", 404)], ids=["too large", "an unknown path"]
+)
+@pytest.mark.parametrize("is_chunked", [False, True], ids=["a length", "chunks"])
+def test_the_reason_for_a_refusal_arrives_though_the_body_is_still_being_sent(
+    url: str, path: bytes, status: int, *, is_chunked: bool
+) -> None:
+    """A client that cannot send its body to the end may not read the answer."""
+    head = H2C.replace(b"/v1/responses", path)
+    head += b"Transfer-Encoding: chunked\r\n\r\n" if is_chunked else b"Content-Length: 3000000\r\n\r\n"
+    piece = b"186a0\r\n" + b" " * 100_000 + b"\r\n" if is_chunked else b" " * 100_000
+    where = urlsplit(url)
+    with create_connection((where.hostname or "", where.port or 80), timeout=5) as connection:
+        connection.sendall(head)
+        for _ in range(30):
+            connection.sendall(piece)
+            time.sleep(0.005)
+        connection.sendall(b"0\r\n\r\n" if is_chunked else b"")
+        assert connection.recv(65_536).startswith(b"HTTP/1.1 %d" % status)
