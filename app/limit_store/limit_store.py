@@ -237,9 +237,10 @@ class LimitStore:
         sent, self._sent = self._sent, []
         for lease, decision in zip(sent, reply.decisions, strict=True):
             lease.decide(decision)
-        self.breakers.hear(reply.open_for)
-        if reply.is_new:
+        if reply.is_new:  # it has forgotten everything
             self._changed.update(dict.fromkeys(self._running))
+            self.breakers.repeat()
+        self.breakers.hear(reply.open_for)
 
     async def _call(self, batch: StoreBatch) -> BatchReply:
         options = self.options

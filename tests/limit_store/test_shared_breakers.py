@@ -9,6 +9,9 @@ import pytest
 
 from app.limit_store import limit_store
 from app.limit_store.limit_store import LimitStore
+from app.limit_store.store_batch import StoreBatch, arguments_of, keys_of, read_reply
+from app.limit_store.store_connection import StoreConnection
+from app.settings import SharedLimits
 from app.upstreams.breaker import Breaker
 from tests.support.limit_stores import copies
 from tests.support.redis_server import redis_server
@@ -88,6 +91,49 @@ async def test_a_pause_is_not_prolonged_when_the_store_is_found_again(tmp_path: 
             left = 30 - (time.monotonic() - began)
             assert left - 0.5 < first.allow() < left + 0.5
             assert left - 0.5 < second.allow() < left + 0.5
+
+
+async def test_a_store_that_forgets_everything_does_not_close_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limit_store, "REFRESH", 0.05)
+    with redis_server(tmp_path) as redis:
+        async with copies(redis.url, 2) as stores:
+            first, second = breakers(*stores)
+            for _ in range(2):
+                first.failure(kind="unreached")
+            await until(lambda: second.is_open)
+            redis.ask("FLUSHALL")
+            await until(lambda: "{am-proxy}:breakers" in redis.names())
+            await asyncio.sleep(0.3)
+            assert (first.is_open, second.is_open) == (True, True)
+
+
+TOLD: list[tuple[str, float | None, float | None, float | None]] = [
+    ("for the first time", None, 5, 5),
+    ("opened again", 5, 2, 2),
+    ("an older opening", 2, 5, 2),
+    ("one by a clock that was ahead", -100, 5, 0),
+    ("closed", 5, None, None),
+]
+
+
+@pytest.mark.parametrize(("known", "told", "heard"), [row[1:] for row in TOLD], ids=[row[0] for row in TOLD])
+async def test_of_several_openings_the_last_one_counts(
+    known: float | None, told: float | None, heard: float | None, tmp_path: Path
+) -> None:
+    """`known`, `told`, `heard`: seconds since then."""
+    settings = SharedLimits(store="redis://127.0.0.1")
+    batch = StoreBatch({}, (), {"u": told})
+    with redis_server(tmp_path) as redis:
+        if known is not None:
+            redis.ask("HSET", "{am-proxy}:breakers", "u", str((time.time() - known) * 1000))
+        connection = StoreConnection(settings.model_copy(update={"store": redis.url}))
+        await connection.open()
+        reply = await connection.run(keys_of(settings.prefix, batch), arguments_of(batch, "me", 10, 0, (0, 0)))
+        await connection.close()
+    open_for = read_reply(reply, 0).open_for
+    assert open_for == ({} if heard is None else {"u": pytest.approx(heard, abs=1.5)})
 
 
 async def test_one_that_opens_without_the_store_is_told_later(tmp_path: Path) -> None:
