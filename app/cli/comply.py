@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from ..http_client.proxies import PROXY_SCHEMES, proxy_for
 from ..judges import Finding, TypesJudge, client_rules
 from .comply_client import BrokenError, ComplyClient
 from .comply_questions import OVER_WEBSOCKET, QUESTIONS, Question
@@ -126,7 +127,11 @@ def _address(url: str) -> str:
     if parts.query or parts.fragment:
         raise _WrongFlagError(f"{url} is no base URL: nothing may follow its path")
     path = parts.path.rstrip("/").removesuffix("/responses")
-    return f"{parts.scheme}://{parts.netloc}{path or '/v1'}"
+    address = f"{parts.scheme}://{parts.netloc}{path or '/v1'}"
+    proxy = urlsplit(proxy_for(address) or "http:").scheme
+    if proxy not in PROXY_SCHEMES:
+        raise _WrongFlagError(f"the proxy in the environment speaks {proxy}; only http and https proxies can be used")
+    return address
 
 
 def _key(text: str) -> str:

@@ -99,7 +99,8 @@ def _kind_of(problem: Problem) -> CauseKind:
 def of_connection(error: BaseException) -> Cause:
     """The cause of an error that means that no connection was made."""
     if isinstance(error, UnknownProxyError):
-        return Cause("setup", f"is asked through a proxy, as the environment says, of an unknown kind: {error.scheme}")
+        words = f"which speaks {error.scheme}, and only http and https proxies can be used"
+        return Cause("setup", f"is asked through a proxy, as the environment says, {words}")
     chain = list(chain_of(error))
     kinds = set[str]().union(*map(kinds_of, chain))
     cause = next((cause for each in reversed(chain) if (cause := _of_system(each))), None)

@@ -178,6 +178,15 @@ def test_a_wrong_flag_is_a_2(url: str, key: str | None, message: str, capsys: py
     assert capsys.readouterr().err == f"am-proxy: {message}\n"
 
 
+def test_a_proxy_that_does_not_speak_http_is_a_2(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:1080")
+    assert comply("http://a.example", model="m", key=None, websocket=False, as_json=False) == 2
+    message = "the proxy in the environment speaks socks5; only http and https proxies can be used"
+    assert capsys.readouterr().err == f"am-proxy: {message}\n"
+
+
 def test_a_server_that_is_not_there_is_a_1(capsys: pytest.CaptureFixture[str]) -> None:
     assert comply("http://127.0.0.1:9", model=None, key=None, websocket=False, as_json=False) == 1
     assert capsys.readouterr().err.startswith("am-proxy: http://127.0.0.1:9/v1: the connection failed: ")
