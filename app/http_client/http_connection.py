@@ -7,7 +7,8 @@ connection is given back to its pool by `finished`. Anything that comes without 
 
 What a server may send is bounded: the answer's buffer by not reading on, a head and trailers by `MOST_HEAD`, interim
 replies (1xx) by `MOST_INTERIM`, and its silence by one timer, which is set again when it runs out too early: a new
-timer for every chunk would cost as much as the chunk. No time is counted while the client is too slow to read.
+timer for every chunk would cost as much as the chunk. Bytes of a body and complete heads end a silence, pieces of a
+head do not. No time is counted while the client is too slow to read.
 
 At its end, a connection notes whether the server can have read the last request (`http_pool.py`).
 """

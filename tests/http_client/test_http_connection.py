@@ -218,19 +218,6 @@ async def test_a_silent_upstream_is_waited_for_as_long_as_the_setting_says() -> 
         answer.release(complete=False)
 
 
-async def test_a_head_in_small_pieces_is_not_waited_for_longer() -> None:
-    async def play(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        for byte in CHUNKED * 100:
-            writer.write(bytes([byte]))
-            await asyncio.sleep(0.05)
-
-    async with raw_upstream(play=play) as upstream, asking(upstream, timeout=0.4) as server:
-        began = time.monotonic()
-        with pytest.raises(TimeoutError):
-            await server.ask(b"{}")
-        assert 0.3 < time.monotonic() - began < 2
-
-
 async def test_a_large_body_is_written_as_fast_as_the_upstream_reads_and_others_run_meanwhile() -> None:
     body = b"x" * (512 * LARGE)
     gate = asyncio.Event()
