@@ -16,6 +16,7 @@ from hypothesis import settings
 
 from app.settings.files import usual_files
 from tests.support.codex import Codex, modules_with
+from tests.support.run_again import pytest_sessionfinish, pytest_sessionstart  # noqa: F401 — hooks
 from tests.support.shared_out import SharedOut
 
 # a busy machine is no fault of the code, and a check that passed passes again; `deep` is for looking further
