@@ -49,7 +49,7 @@ def relayed(request: pytest.FixtureRequest) -> Iterator[Relayed]:
     scripts: list[Script] = request.param
     with (
         ResponsesUpstream(*scripts) as upstream,
-        serving(settings(upstream.url, keep_alive=0.1, first_payload_wait=0.1)) as url,
+        serving(settings(upstream.url, keep_alive=0.1, first_payload_wait=1.5)) as url,
     ):
         relay = Relayed(url, upstream)
         yield relay
@@ -124,7 +124,7 @@ def test_what_only_the_upstream_knows_is_passed_on_without_a_warning(relayed: Re
     assert relayed.upstream.asks[0].body["of_tomorrow"] == {"a": 1}
 
 
-@behind([Pause(0.35), *answer(HELLO, reasoning=None, text={"format": {"type": "text"}}, created_at=1)])
+@behind([Pause(2.5), *answer(HELLO, reasoning=None, text={"format": {"type": "text"}}, created_at=1)])
 def test_an_upstream_that_thinks_long_before_it_speaks_is_spoken_for(relayed: Relayed) -> None:
     events = events_of(relayed.post(stream=True).content)
     consumed = judged(events)
@@ -132,7 +132,7 @@ def test_an_upstream_that_thinks_long_before_it_speaks_is_spoken_for(relayed: Re
     assert [event["type"] for event in events[:3]] == ["response.created", *["response.in_progress"] * 2]
 
 
-@behind([*answer(HELLO)[:5], Pause(0.35), *answer(HELLO)[5:]])
+@behind([*answer(HELLO)[:5], Pause(1.2), *answer(HELLO)[5:]])
 def test_silence_is_filled_with_signs_of_life(relayed: Relayed) -> None:
     events = events_of(relayed.post(stream=True).content)
     assert judged(events).pieces == [("text", "Hello")]

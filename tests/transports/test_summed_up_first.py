@@ -138,8 +138,8 @@ def test_a_client_that_leaves_stops_whichever_ask_runs(place: int) -> None:
 
 @each_lane
 def test_a_long_summary_and_a_long_wait_for_the_answer_are_filled_with_signs_of_life(lane: SummaryLane) -> None:
-    gap: Script = [opens(), says("No"), Pause(0.3), says("tes."), stops()]
-    late: Script = [Pause(0.3), *text_turn("Yes.")]
+    gap: Script = [opens(), says("No"), Pause(1.2), says("tes."), stops()]
+    late: Script = [Pause(1.2), *text_turn("Yes.")]
     with lane.server(lane.translated(gap), lane.translated(late)) as upstream:
         settings = lane.settings(upstream.url, None)
         ours = replace(settings, server=settings.server.model_copy(update={"keep_alive": 0.1, "first_payload_wait": 0}))
