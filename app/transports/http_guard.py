@@ -12,6 +12,8 @@ the time of whatever the client must send next:
     the rest of a body       LINGER             closed; it was refused, and the client had time to read the answer
     anything else            —                  bodies have a clock of their own
 
+What comes between the pieces of a body, or behind it, may be as long as a head.
+
 A connection for which there is no room is answered at once, and what the client sends is discarded
 (`open_connections.py`). When the server stops, a connection without a request, or with a part of one, is read for
 `LATE` seconds more.
@@ -71,7 +73,7 @@ class HttpGuard(BodyBehindOffer):
     """One connection. uvicorn gets this class as `http`, with the last four arguments bound."""
 
     __slots__ = (  # uvicorn's own attributes nearly fill what Python keeps small; one more costs 1.2 kB a connection
-        *("_clock", "_head_bytes", "_header_timeout", "_in_body", "_in_head"),
+        *("_bodiless", "_clock", "_head_bytes", "_header_timeout", "_in_body", "_in_head"),
         *("_is_full", "_is_last", "_max_header_bytes", "_new_id", "_open_connections"),
         *("_place", "_refusal", "_running", "_send_clock", "_send_timeout"),
     )
@@ -101,6 +103,8 @@ class HttpGuard(BodyBehindOffer):
         self._send_clock: asyncio.TimerHandle | None = None
         self._head_bytes = 0
         """Bytes of the head that is arriving; 0 while a body is."""
+        self._bodiless = 0
+        """Bytes that came since the last of a body: chunk sizes, and trailers, which the parser keeps to their end."""
         self._in_head = True
         self._in_body = False
         self._is_full = False
@@ -162,10 +166,12 @@ class HttpGuard(BodyBehindOffer):
         if self._is_full or self.transport.is_closing():
             return
         self._head_bytes = self._head_bytes + len(data) if self._in_head else 0
+        self._bodiless += len(data)
         super().data_received(data)
         if self._in_head and self._head_bytes and self._clock is None:
             self._start_clock(self._header_timeout)  # a line end before a request stops uvicorn's clock
-        if self._head_bytes > self._max_header_bytes and self._in_head and not self.transport.is_closing():
+        size = self._head_bytes if self._in_head else self._bodiless
+        if size > self._max_header_bytes and not self.transport.is_closing():
             self._refuse(too_long(self._max_header_bytes))
 
     def on_message_begin(self) -> None:
@@ -185,7 +191,7 @@ class HttpGuard(BodyBehindOffer):
 
     def on_headers_complete(self) -> None:
         """The head is complete."""
-        self._in_head, self._in_body = False, True
+        self._in_head, self._in_body, self._bodiless = False, True, 0
         self._stop_clock()
         if self._place is not None:
             self._place.work()
@@ -196,6 +202,11 @@ class HttpGuard(BodyBehindOffer):
         super().on_headers_complete()
         if self._is_last:
             self.cycle.keep_alive = False
+
+    def on_body(self, body: bytes) -> None:
+        """A piece of a body."""
+        self._bodiless = 0
+        super().on_body(body)
 
     def on_message_complete(self) -> None:
         """The request is complete. The next byte belongs to another one."""

@@ -158,6 +158,26 @@ def test_the_reason_for_a_refusal_arrives_though_the_body_is_still_being_sent(ur
     assert (reply.status, reply.json["error"]["code"]) == (413, "request_too_large")
 
 
+@pytest.mark.parametrize("body", [b"0\r\nX: ", b"0\r\n", b"1;x="], ids=["a trailer", "its name", "an extension"])
+@pytest.mark.parametrize("path", [b"/v1/responses", b"/v1/nope"], ids=["while it is read", "after a refusal"])
+def test_what_surrounds_a_body_is_limited_like_a_head(url: str, path: bytes, body: bytes) -> None:
+    """The parser keeps a trailer until its end. A request that is refused is read on for a while."""
+    where = urlsplit(url)
+    with socket.create_connection((where.hostname or "", where.port or 80), timeout=5) as connection:
+        connection.sendall(HEAD.replace(b"/v1/responses", path) + b"Transfer-Encoding: chunked\r\n\r\n" + body)
+        sent = 0
+        with suppress(ConnectionError):
+            while sent < 50_000_000:
+                sent += connection.send(b"a" * 4000)
+    assert sent < 20_000_000  # what the system keeps of it
+
+
+def test_a_body_in_many_small_chunks_is_read(url: str) -> None:
+    chunks = b"".join(b"1;extension=none\r\n%c\r\n" % byte for byte in BODY + b" " * 5000)
+    reply = send_raw(url, HEAD + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n" + chunks + b"0\r\n\r\n")
+    assert reply.status == 200
+
+
 def test_another_protocol_that_is_offered_is_not_taken_up(url: str) -> None:
     reply = send_raw(url, LIVE + b"Connection: upgrade\r\nUpgrade: h2c\r\n\r\nPRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
     assert reply.status == 200
