@@ -42,7 +42,7 @@ class _ServerLimits(Table):
     """The same for all callers together; at least twice `max_body_bytes`. More is a 503. Callers without a key of this
     server get at most half of it."""
     max_header_bytes: int = Field(default=64 * 1024, ge=1024)
-    """Largest request headers, in bytes; larger ones are a 431."""
+    """Largest request headers, in bytes, also those behind a body; larger ones are a 431."""
     header_timeout: Seconds = 15
     """Seconds within which the headers of a request must arrive."""
     max_items: int = Field(default=16_384, ge=1)
