@@ -37,14 +37,20 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.01)
 
 
+async def opened(*stores: LimitStore, pause: float = 30) -> list[Breaker]:
+    """Those of two copies, after the first one has opened its own and the second has heard of it."""
+    first, second = breakers(*stores, pause=pause)
+    for _ in range(2):
+        first.failure(kind="unreached")
+    await until(lambda: second.is_open)
+    return [first, second]
+
+
 async def test_one_that_opens_or_closes_does_so_in_all_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limit_store, "REFRESH", 0.05)
     with redis_server(tmp_path) as redis:
         async with copies(redis.url, 2) as stores:
-            first, second = breakers(*stores, pause=2)
-            for _ in range(2):
-                first.failure(kind="unreached")
-            await until(lambda: second.is_open)
+            first, second = await opened(*stores, pause=2)
             assert 0 < second.allow() <= 2
             other = stores[1].breakers._breakers.values()
             assert [breaker.open_for is not None for breaker in other] == [True, False]
@@ -64,10 +70,7 @@ async def test_a_failed_try_of_one_copy_prolongs_the_pause_of_all(
     monkeypatch.setattr(limit_store, "REFRESH", 0.05)
     with redis_server(tmp_path) as redis:
         async with copies(redis.url, 2) as stores:
-            first, second = breakers(*stores, pause=1.5)
-            for _ in range(2):
-                first.failure(kind="unreached")
-            await until(lambda: second.is_open)
+            first, second = await opened(*stores, pause=1.5)
             await asyncio.sleep(1.9)
             assert first.allow() == 0
             first.failure(kind="unreached")
@@ -78,11 +81,8 @@ async def test_a_failed_try_of_one_copy_prolongs_the_pause_of_all(
 async def test_a_pause_is_not_prolonged_when_the_store_is_found_again(tmp_path: Path) -> None:
     with redis_server(tmp_path) as redis:
         async with copies(redis.url, 2) as stores:
-            first, second = breakers(*stores)
-            for _ in range(2):
-                first.failure(kind="unreached")
             began = time.monotonic()
-            await until(lambda: second.is_open)
+            first, second = await opened(*stores)
             await asyncio.sleep(1.5)
             redis.ask("CLIENT", "KILL", "TYPE", "normal")
             await until(lambda: all(store.connections == 2 and store.reachable for store in stores))
@@ -99,10 +99,7 @@ async def test_a_store_that_forgets_everything_does_not_close_them(
     monkeypatch.setattr(limit_store, "REFRESH", 0.05)
     with redis_server(tmp_path) as redis:
         async with copies(redis.url, 2) as stores:
-            first, second = breakers(*stores)
-            for _ in range(2):
-                first.failure(kind="unreached")
-            await until(lambda: second.is_open)
+            first, second = await opened(*stores)
             redis.ask("FLUSHALL")
             await until(lambda: "{am-proxy}:breakers" in redis.names())
             await asyncio.sleep(0.3)
