@@ -13,11 +13,10 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
-# Packages for the Node test and for the inspector's tests, at the versions of tests/conformance/clients.toml. Without
-# node or a package, the test is skipped with a message.
-NODE_CLIENT := openai zod axe-core
+# A copy of tests/wire and tests/judges alone has no lock files, and perhaps no .venv: then PYTHON has the packages.
+WIRE_PYTHON := $(if $(wildcard requirements-dev.lock $(BIN)/python),$(BIN)/python,$(PYTHON))
 
-.PHONY: help serve test coverage conformance servers field recordings openapi package build release release-notes bench soak scan scan-answers screenshots docs bench-peers node-client lint audit format lock clean
+.PHONY: help serve test test-all test-needs test-http wire programs coverage conformance servers field recordings openapi package build release release-notes bench soak scan scan-answers screenshots docs bench-peers lint audit format lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -25,31 +24,46 @@ help: ## show this list
 serve: $(BIN)/am-proxy ## run the server; pass flags with ARGS="--port 9000"
 	@exec $(BIN)/am-proxy serve $(ARGS)
 
-test: $(VENV)/.dev node-client ## run all tests
+test: $(VENV)/.dev ## run all tests that need nothing else; what is skipped is for another system
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not needs and not apart" $(ARGS)
+
+test-all: programs ## install the other programs that tests need (npm, PyPI), then run all tests
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
-coverage: $(VENV)/.dev node-client ## run all tests with branch coverage, which must be at least 95 % (takes twice as long)
+test-needs: programs ## what test-all has and test has not: tests that need Chromium, Codex, nginx, …
+	$(BIN)/python -m pytest -n $(WORKERS) -m needs $(ARGS)
+
+test-http: $(VENV)/.dev ## test a server over HTTP alone: make test-http SERVER='python -m app'
+	$(BIN)/python -m pytest -n $(WORKERS) tests/http $(ARGS)
+
+wire: $(if $(wildcard requirements-dev.lock),$(VENV)/.dev) ## compare all that a server says and asks with what is recorded: make wire SERVER=…
+	$(WIRE_PYTHON) -m pytest -n 2 --dist loadfile tests/wire $(ARGS)
+
+programs: $(VENV)/.dev
+	$(BIN)/python -m tests.conformance.install
+
+coverage: programs ## run all tests with branch coverage, which must be at least 95 % (takes twice as long)
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-branch --cov-fail-under=95 $(ARGS)
 
 conformance: $(VENV)/.dev ## test the real clients (installed in .cache); writes docs/conformance.md
 	$(BIN)/python -m tests.conformance.run $(ARGS)
-	$(BIN)/python -m pytest --timeout=300 -rs tests/docs/test_other_programs.py
+	$(BIN)/python -m pytest --timeout=300 tests/docs/test_other_programs.py
 
 servers: $(VENV)/.dev ## test real model servers (installed in .cache) with a tiny model; writes docs/servers.md
 	$(BIN)/python -m tests.servers.run $(ARGS)
 
 recordings: $(VENV)/.dev ## judge what OpenAI's servers were recorded to answer (packages of others, in .cache)
 	$(BIN)/python -m tests.judges.fetch_recordings
-	$(BIN)/python -m pytest -n $(WORKERS) --recordings --timeout=300 -rs tests/judges $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "" --timeout=300 tests/judges $(ARGS)
 
-field: $(VENV)/.dev ## test Responses servers (this one, model servers, bridges) with am-proxy comply; writes docs/field.md
+field: $(VENV)/.dev ## judge the answers of Responses servers (this one, model servers, bridges); writes docs/field.md
 	$(BIN)/python -m tests.field.run $(ARGS)
 
 openapi: $(VENV)/.dev ## send thousands of random requests that /openapi.json allows, and validate the answers
-	OPENAPI_EXAMPLES=2000 $(BIN)/python -m pytest --timeout=900 --hypothesis-profile=deep tests/acceptance/test_openapi.py $(ARGS)
+	OPENAPI_EXAMPLES=2000 $(BIN)/python -m pytest --timeout=900 --hypothesis-profile=deep tests/http/acceptance/test_openapi.py $(ARGS)
 
 package: $(VENV)/.dev ## install the package from the registry, with pip, pipx and uvx, and run it (needs the network)
-	$(BIN)/python -m pytest --from-registry --timeout=600 -rs tests/packaging $(ARGS)
+	$(BIN)/python -m pytest -m "" --timeout=600 tests/packaging $(ARGS)
 
 build: $(VENV)/.dev ## build wheel and sdist into dist, with the locked build backend
 	$(BIN)/python -m hatchling build --clean
@@ -110,10 +124,6 @@ bench-peers: $(VENV)/.dev ## install the other bridges that `make bench` measure
 	$(PYTHON) -m venv .cache/bench/litellm-proxy && .cache/bench/litellm-proxy/bin/pip install --quiet "litellm[proxy]==1.106.2"
 	$(PYTHON) -m venv .cache/bench/llm-rosetta && .cache/bench/llm-rosetta/bin/pip install --quiet llm-rosetta==0.13.0
 	npm install --silent --no-audit --no-fund --prefix .cache/bench/opencodex "@bitkyc08/opencodex@2.63.0"
-
-node-client: $(VENV)/.dev
-	@if command -v npm >/dev/null && [ ! -d .cache/npm/node_modules/axe-core ]; then \
-		$(BIN)/python -m tests.conformance.install $(NODE_CLIENT) || echo "the packages for Node could not be installed"; fi
 
 clean: ## remove everything that make created
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov dist site

@@ -28,7 +28,6 @@ The map
     loop_delay.py       measures how late the timers of this process are
     recordings/         folders with what a turn was asked and answered: their format, written and read
     grammars/           checks texts against Lark grammars, in processes of their own
-    judges/             what clients need of the answers of any Responses server, for `am-proxy comply`
     fair_rounds.py      steps of answers in each round of the event loop, shared fairly among callers
     fair_slots.py       threads and fetches, shared fairly among callers (slots of turns: turns/limits)
     prices.py           what tokens cost, as an estimate

@@ -1,31 +1,39 @@
-"""What every test shares: how hard properties are tried, and the flag that rewrites golden files."""
+"""What every test shares: how hard properties are tried, which programs a test needs, and the flag of golden files."""
 
 import gc
 import logging
 import os
-import shutil
 import ssl
 import tempfile
 from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from hypothesis import settings
 
-from app.settings.files import usual_files
-from tests.support.codex import Codex, modules_with
-from tests.support.run_again import pytest_sessionfinish, pytest_sessionstart  # noqa: F401 — hooks
+from tests.support.codex import Codex
+from tests.support.node import modules_with
+from tests.support.programs import is_there
 from tests.support.shared_out import SharedOut
+from tests.wire.blessing import blessed, pytest_addoption, pytest_configure  # noqa: F401 — hooks and a fixture
+
+NEEDED: Final = {
+    "browser": ("chromium",),
+    "codex": ("node", "npm:@openai/codex"),
+    "opencode": ("npm:opencode-ai",),
+    "redis": ("redis-server",),
+}
+"""The programs that a test needs because it has this fixture."""
 
 # a busy machine is no fault of the code, and a check that passed passes again; `deep` is for looking further
 settings.register_profile("quick", derandomize=True, deadline=None)
 settings.register_profile("deep", deadline=None, max_examples=3000)
 settings.load_profile("quick")
 
-if any(usual.path.is_file() for usual in usual_files(Path("/"), os.environ)):
-    os.environ["XDG_CONFIG_HOME"] = tempfile.mkdtemp()  # a developer's own configuration is not for the tests
+_configuration = tempfile.TemporaryDirectory()
+os.environ["XDG_CONFIG_HOME"] = _configuration.name  # a developer's own is not for the tests
 
 _new_context = ssl.create_default_context
 _trusting = cache(lambda cafile: _new_context(cafile=cafile))
@@ -39,11 +47,18 @@ def _context(*args: Any, **settings: Any) -> ssl.SSLContext:
 ssl.create_default_context = _context
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """`pytest --bless` rewrites golden transcripts; the diff is then the review."""
-    parser.addoption("--bless", action="store_true", help="rewrite golden transcripts instead of comparing them")
-    parser.addoption("--recordings", action="store_true", help="play all recordings of other projects: half a minute")
-    parser.addoption("--from-registry", action="store_true", help="install the package as people do, with downloads")
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Before `-m` chooses."""
+    for fixture in NEEDED.keys() & set(getattr(item, "fixturenames", ())):
+        item.add_marker(pytest.mark.needs(*NEEDED[fixture]))
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The one place where a test is skipped because a program is missing."""
+    for marker in item.iter_markers("needs"):
+        for program in marker.args:
+            if not is_there(program):
+                pytest.skip(f"{program} is not installed")
 
 
 @pytest.hookimpl(wrapper=True)
@@ -77,7 +92,4 @@ def logging_as_it_was() -> Iterator[None]:
 
 @pytest.fixture
 def codex(tmp_path: Path) -> Codex:
-    modules = modules_with("@openai/codex")
-    if modules is None or shutil.which("node") is None:
-        pytest.skip("the Codex CLI was NOT tried: npm install --prefix .cache/npm @openai/codex")
-    return Codex(modules, tmp_path)
+    return Codex(modules_with("@openai/codex"), tmp_path)

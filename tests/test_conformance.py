@@ -14,7 +14,7 @@ from tests.conformance.install import PINS, ROOT
 from tests.conformance.lanes import LANES, Lane
 from tests.conformance.matrix import page, section_of
 from tests.conformance.run import cells_of
-from tests.support.servers import Ask
+from tests.wire.servers import Ask
 
 PAGE = (ROOT / "docs" / "conformance.md").read_text("utf-8")
 DRIVERS = ROOT / "tests" / "conformance" / "drivers"

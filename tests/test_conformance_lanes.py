@@ -14,11 +14,11 @@ from tests.support.block_scripts import as_blocks
 from tests.support.chat_as_messages import SIGNATURE, NoCounterpartError
 from tests.support.event_scripts import ENCRYPTED, as_events
 from tests.support.messages_blocks import block, by_model, by_user, gave, picture, used, words
-from tests.support.script import breaks, calls, cites, counts, more, opens, refuses, says, stops, thinks, turn
-from tests.support.servers import Ask, Cut, Pause, Script, Status, Step
-from tests.support.servers.anthropic import ends, text, thinking, tool_use
-from tests.support.servers.anthropic_types import event_faults
-from tests.support.servers.responses import answer, call, message, reasoning
+from tests.wire.script import breaks, calls, cites, counts, more, opens, refuses, says, stops, thinks, turn
+from tests.wire.servers import Ask, Cut, Pause, Script, Status, Step
+from tests.wire.servers.anthropic import ends, text, thinking, tool_use
+from tests.wire.servers.anthropic_types import event_faults
+from tests.wire.servers.responses import answer, call, message, reasoning
 
 Json = dict[str, Any]
 

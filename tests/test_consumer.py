@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from app.emitter.deltas import CallArguments, ReasoningDelta, RefusalTextDelta, TextDelta
-from tests.support.consumer import check_consumed, consume
 from tests.support.emitters import END, LENGTH, calls, played
-from tests.support.faults import Break, both, change, change_in, drop, drop_last, repeat
+from tests.wire.consumer import check_consumed, consume
+from tests.wire.faults import Break, both, change, change_in, drop, drop_last, repeat
 
 STREAM = played(
     ReasoningDelta("hm"),

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.exchange_names import TIME, StableNames
+from tests.wire.exchange_names import TIME, StableNames
 
 RESPONSE, OTHER = "resp_AM-1795099221650-ufrdc4d2", "resp_AM-1795099221651-aaaaaaa1"
 SEALED = "AM2." + "aB-_" * 20

@@ -23,28 +23,24 @@ Several connections of one client have names: `"connection": NAME` in each of th
 have stable names; the same id has the same name everywhere, and a frame or body may contain it.
 
 For a new exchange write the lines of the client, and the answers of upstream and search server behind `{"ask": {}}` and
-`{"search": {}}`, in any order. `pytest tests/test_exchanges.py --bless` writes the rest; the diff is then the review.
+`{"search": {}}`, in any order. `--bless tests/exchanges/NAME` writes the rest; the diff is then the review.
 """
 
 from itertools import zip_longest
 from pathlib import Path
 
-import pytest
-
-from tests.support.exchange_judges import judge_exchange
-from tests.support.exchange_play import play
-from tests.support.exchanges import Exchange, each_exchange, read_exchange, write_exchange
+from tests.support.leaving_exchange_judges import judge_exchange
+from tests.support.leaving_exchange_play import play
+from tests.support.leaving_exchanges import Exchange, each_exchange, read_exchange, write_exchange
 
 
 @each_exchange
-def test_everything_is_said_as_the_exchange_has_it(
-    folder: Path, tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_everything_is_said_as_the_exchange_has_it(folder: Path, tmp_path: Path, blessed: Path | None) -> None:
     """Every answer is also sound in the eyes of the grammar, all judges and the reference consumer."""
     played = play(folder, tmp_path)
     judge_exchange(played)
     said = Exchange.of(played.lines)
-    if request.config.getoption("bless") and said != read_exchange(folder):
+    if blessed == folder and said != read_exchange(folder):
         write_exchange(folder, played.lines)
     for lines, recorded in zip(said, read_exchange(folder), strict=True):
         for line, expected in zip_longest(lines, recorded):

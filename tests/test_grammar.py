@@ -12,7 +12,8 @@ from app.emitter.deltas import (
 )
 from app.protocol.problems import Problem
 from tests.support.emitters import COUNTED, END, calls, played, written
-from tests.support.faults import (
+from tests.support.sound_streams import CUT, PROSE
+from tests.wire.faults import (
     Break,
     Stream,
     at,
@@ -29,8 +30,7 @@ from tests.support.faults import (
     repeat,
     without_arguments,
 )
-from tests.support.grammar import check
-from tests.support.sound_streams import CUT, PROSE
+from tests.wire.grammar import check
 
 CALLS = played(
     TextDelta("Hi"),

@@ -4,9 +4,9 @@ import copy
 
 import pytest
 
-from tests.support.grammar import check
-from tests.support.grammar_response import FIELDS, check_response
 from tests.support.sound_streams import CUT, PROSE
+from tests.wire.grammar import check
+from tests.wire.grammar_response import FIELDS, check_response
 
 
 @pytest.mark.parametrize("key", sorted(FIELDS))

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.consumer import check_consumed, consume
-from tests.support.faults import Break, Stream, at, both, change, change_in, drop, in_output, move, renumber, repeat
-from tests.support.grammar import check
-from tests.support.judges import judge, judge_response
+from tests.wire.consumer import check_consumed, consume
+from tests.wire.faults import Break, Stream, at, both, change, change_in, drop, in_output, move, renumber, repeat
+from tests.wire.foreign_judges import judge, judge_response
+from tests.wire.grammar import check
 
 
 def recorded(slug: str) -> Stream:
     """What a client is told in this transcript."""
-    file = Path(__file__).parent / "transcripts" / slug / "events.jsonl"
+    file = Path(__file__).parent / "wire" / "transcripts" / slug / "events.jsonl"
     return [json.loads(line) for line in file.read_text(encoding="utf-8").split("\n") if line]
 
 

@@ -8,8 +8,8 @@ import pytest
 from app.emitter.deltas import AnnotationAdded, Broke, ReasoningDelta, RefusalTextDelta, TextDelta
 from app.protocol.problems import Problem
 from tests.support.emitters import COUNTED, END, calls, played
-from tests.support.faults import Break, change, change_in, drop
-from tests.support.judges import judge, judge_response
+from tests.wire.faults import Break, change, change_in, drop
+from tests.wire.foreign_judges import judge, judge_response
 
 CITATION = {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 0, "end_index": 2}
 STREAM = played(

@@ -11,9 +11,9 @@ import httpx
 import pytest
 
 from tests.support.running import ROOT, running
-from tests.support.script import text_turn, thinks, turn
-from tests.support.servers import KEY, Script, ScriptedUpstream
 from tests.support.summary_lanes import SUMMARY_LANES
+from tests.wire.script import text_turn, thinks, turn
+from tests.wire.servers import KEY, Script, ScriptedUpstream
 
 AT_EXIT: Final = """
 import atexit, json, pathlib, sys

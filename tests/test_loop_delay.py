@@ -11,10 +11,10 @@ import pytest
 from app.http_client.http_connecting import HttpConnector
 from app.loop_delay import TICK, LoopDelay
 from app.settings import Model, Settings, Upstream
-from tests.support.script import text_turn
 from tests.support.scripted_upstream import scripted_upstream
-from tests.support.servers import Hang
 from tests.support.serving import serving
+from tests.wire.script import text_turn
+from tests.wire.servers import Hang
 
 GIVEN: Final = 0.1
 

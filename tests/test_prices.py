@@ -10,9 +10,9 @@ import pytest
 from app.prices import ModelPrice, PriceList, configured_price
 from app.settings import Model, Settings, Upstream
 from app.wiring import PRICES
-from tests.support.script import counts, says, stops
-from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
+from tests.wire.script import counts, says, stops
+from tests.wire.servers import ChatUpstream
 
 ROW = {"litellm_provider": "openai", "input_cost_per_token": 2e-6, "output_cost_per_token": 8e-6}
 

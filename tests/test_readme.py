@@ -44,6 +44,7 @@ def python() -> Iterator[PythonPrograms]:
         yield programs
 
 
+@pytest.mark.needs("curl")
 def test_the_curl_command_answers(server: Running) -> None:
     (command,) = blocks("sh")
     assert URL in command
@@ -77,6 +78,7 @@ def test_the_python_program_counts_sums_up_and_goes_on(server: Running, python: 
     assert content == "You told me: My name is Alice."
 
 
+@pytest.mark.needs("curl")
 def test_what_the_banner_offers_to_copy_works(server: Running, python: PythonPrograms, tmp_path: Path) -> None:
     lines = [line.strip() for line in server.banner.splitlines()]
     start = lines.index("Try it with curl:") + 1

@@ -152,7 +152,7 @@ def test_make_explains_its_targets_and_the_check_runs_them() -> None:
     assert targets >= {"help", "serve", "test", "lint", "lock"}
     check = ROOT / ".ci" / "run"
     assert os.access(check, os.X_OK)
-    assert set(re.findall(r"^make (\S+)", check.read_text(), re.MULTILINE)) == {"lint", "test"}
+    assert re.findall(r"^step make (\S+)", check.read_text(), re.MULTILINE) == ["lint", "test", "test-needs", "wire"]
 
 
 def test_one_file_fetches_litellm_and_only_when_it_is_needed() -> None:

@@ -5,8 +5,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from tests.support.servers import KEY, Answer, AnthropicUpstream, Calls, Hides, Says, Script, Thinks
-from tests.support.servers.anthropic import begins, block, ends, text, thinking, tool_use
+from tests.wire.servers import KEY, Answer, AnthropicUpstream, Calls, Hides, Says, Script, Thinks
+from tests.wire.servers.anthropic import begins, block, ends, text, thinking, tool_use
 
 Json = dict[str, Any]
 

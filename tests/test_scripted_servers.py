@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.servers import (
+from tests.wire.servers import (
     ChatUpstream,
     Cut,
     End,

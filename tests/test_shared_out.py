@@ -6,7 +6,8 @@ import pytest
 
 from tests.support.shared_out import SharedOut, unit_of
 
-NAMES = [f"tests/{file}.py::test_it[{number}]" for file in ("a", "abuse/b", "abuse/c", "d") for number in range(3)]
+FILES = ("a", "d", "http/abuse/b", "http/abuse/c")
+NAMES = [f"tests/{file}.py::test_it[{number}]" for file in FILES for number in range(3)]
 
 
 @pytest.mark.parametrize(
@@ -14,7 +15,7 @@ NAMES = [f"tests/{file}.py::test_it[{number}]" for file in ("a", "abuse/b", "abu
     [
         ("tests/test_a.py::test_it", "tests/test_a.py::test_that[a::b]", True),
         ("tests/test_a.py::test_it", "tests/test_b.py::test_it", False),
-        ("tests/abuse/test_a.py::test_it", "tests/abuse/test_b.py::test_it", True),
+        ("tests/http/abuse/test_a.py::test_it", "tests/http/abuse/test_b.py::test_it", True),
         ("tests/inspector/test_page_list.py::test_it", "tests/inspector/test_page_watch.py::test_it", True),
         ("tests/inspector/test_page_list.py::test_it", "tests/inspector/test_routes.py::test_it", False),
     ],

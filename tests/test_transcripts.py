@@ -9,7 +9,7 @@ Each folder of `tests/transcripts` is one behaviour of a real chat server:
                      that was lost
     events.jsonl     what the client is told
 
-`pytest --bless` rewrites ask.json and events.jsonl; the diff is then the review.
+`--bless tests/transcripts/NAME` rewrites ask.json and events.jsonl; the diff is then the review.
 """
 
 import json
@@ -18,16 +18,18 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
 from app.protocol.events import Event
-from tests.support.consumer import check_consumed
-from tests.support.grammar import check
-from tests.support.judges import judge, judge_response
+from tests.judges import judge_stream
 from tests.support.transcripts import each_transcript, lines, new_turn, replayed
 from tests.support.warning_sentences import sentences
+from tests.wire.consumer import check_consumed
+from tests.wire.foreign_judges import judge, judge_response
+from tests.wire.grammar import check
 
 PRICED = ("completed", "incomplete")
+NO_JSON = {"arguments-that-are-no-json", "function-of-a-list"}
+"""Transcripts whose model writes arguments that are no JSON object."""
 
 
 def plain(events: Iterator[Event]) -> list[dict[str, Any]]:
@@ -36,28 +38,30 @@ def plain(events: Iterator[Event]) -> list[dict[str, Any]]:
 
 
 @each_transcript
-def test_the_upstream_is_asked_what_the_transcript_says(folder: Path, request: pytest.FixtureRequest) -> None:
+def test_the_upstream_is_asked_what_the_transcript_says(folder: Path, blessed: Path | None) -> None:
     """The whole ask, and nothing the caller would have to be warned of."""
     turn = new_turn(folder)
     file = folder / "ask.json"
-    if request.config.getoption("bless"):
+    if blessed == folder:
         file.write_text(json.dumps(turn.ask, indent=2) + "\n", encoding="utf-8")
     assert turn.ask == json.loads(file.read_text(encoding="utf-8"))
     assert sentences(turn.warnings) == []
 
 
 @each_transcript
-def test_the_client_is_told_what_the_transcript_says(folder: Path, request: pytest.FixtureRequest) -> None:
+def test_the_client_is_told_what_the_transcript_says(folder: Path, blessed: Path | None) -> None:
     """Every event whole; sound in the eyes of the grammar, both judges and the reference consumer."""
     events = plain(replayed(new_turn(folder), lines(folder / "upstream.jsonl")))
     check(events)
     judge(events)
+    broken = [finding.rule.name for finding in judge_stream(events)]
+    assert broken == (["arguments-json"] if folder.name in NO_JSON else [])
     check_consumed(events)
     last = events[-1]["response"]
     judge_response(last)
     assert last["usage"] or last["status"] not in PRICED
     file = folder / "events.jsonl"
-    if request.config.getoption("bless"):
+    if blessed == folder:
         file.write_text("".join([json.dumps(event) + "\n" for event in events]), encoding="utf-8")
     assert events == lines(file)
 

@@ -15,11 +15,12 @@ _ANOTHER_WORD: Final = {
     **dict.fromkeys(("setup", "configure", "new"), "init"),
     **dict.fromkeys(("key", "token", "tokens"), "keys"),
     **dict.fromkeys(("codex", "opencode", "agent", "agents"), "launch"),
-    **dict.fromkeys(("compliance", "conformance", "judge"), "comply"),
     **dict.fromkeys(("playback", "rerun"), "replay"),
     "completions": "completion",
 }
 """What other programs call these commands."""
+_GONE: Final = {"comply": "python -m tests.judges URL, in a checkout"}
+"""Commands that there were, and what to use instead."""
 _SHORT: Final = len("-p")
 _NO_VALUE: Final = ": ignored explicit argument "
 _MISSING: Final = "the following arguments are required: "
@@ -95,6 +96,8 @@ class CommandParser(argparse.ArgumentParser):
             message = f'{action.metavar} must be one of {", ".join(choices)}, not "{value}"'
         elif "://" in value:
             message = f"an address is not a command (did you mean am-proxy serve --upstream {value}?)"
+        elif value in _GONE:
+            message = f"{value} is gone; use {_GONE[value]}"
         else:
             meant = _ANOTHER_WORD.get(value)
             near = f" (did you mean {meant}?)" if meant in choices else did_you_mean(value, choices)

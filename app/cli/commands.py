@@ -38,23 +38,14 @@ def _run(arguments: Sequence[str] | None) -> int:
             from .keys import create  # noqa: PLC0415 — as above
 
             return create(flags["name"], flags["models"])
-        case "comply" | "replay" as command:
-            return _judge(command, flags)
+        case "replay":
+            from .replay import replay  # noqa: PLC0415 — as above
+
+            return replay(Path(flags["folder"]), as_json=flags["json"], timing=flags["timing"])
         case "launch":
             return _launch(flags)
         case command:
             return _with_settings(command, flags)
-
-
-def _judge(command: str, flags: dict[str, Any]) -> int:
-    """Run a command that compares answers with what they should be."""
-    if command == "comply":
-        from .comply import comply  # noqa: PLC0415 — as above
-
-        return comply(flags.pop("url"), as_json=flags.pop("json"), **flags)
-    from .replay import replay  # noqa: PLC0415 — as above
-
-    return replay(Path(flags["folder"]), as_json=flags["json"], timing=flags["timing"])
 
 
 def _launch(flags: dict[str, Any]) -> int:

@@ -35,10 +35,6 @@ _DOCTOR: Final = (
     "am-proxy doctor             # every upstream of the configuration",
     "am-proxy doctor --upstream http://localhost:11434/v1",
 )
-_COMPLY: Final = (
-    "am-proxy comply http://127.0.0.1:8080/v1",
-    "am-proxy comply https://api.example.com/v1 --model m --key env:EXAMPLE_KEY",
-)
 _REPLAY: Final = ("am-proxy replay recordings",)
 _LAUNCH: Final = (
     "am-proxy launch codex --upstream http://localhost:11434/v1",
@@ -110,14 +106,6 @@ def build_parser() -> CommandParser:
     )
     doctor.add_argument("names", metavar="UPSTREAM", nargs="*", help="test only these upstreams of the configuration")
     _add_source_flags(doctor)
-    _add_comply(
-        command(
-            "comply",
-            "test any Responses server: which clients break on it, and why",
-            usage="comply [FLAGS] URL",
-            examples=_COMPLY,
-        )
-    )
     _add_replay(
         command(
             "replay",
@@ -198,15 +186,6 @@ def _add_keys(keys: CommandParser) -> None:
         metavar="PATTERN",
         help='models it may use, such as "gpt-*" (default: all)',
     )
-
-
-def _add_comply(comply: CommandParser) -> None:
-    add = comply.add_argument
-    add("url", metavar="URL", help="base URL of the server, as a client has it, mostly with /v1")
-    add("--model", help="model to ask (default: the first that the server lists)")
-    add("--key", help="key of the server; env:NAME or file:PATH hides it from `ps`")
-    add("--websocket", action="store_true", help="ask over a websocket, too")
-    add("--json", action="store_true", help="print the result as JSON")
 
 
 def _add_replay(replay: CommandParser) -> None:

@@ -108,17 +108,15 @@ def show(
     *,
     coloured: str = "",
     styles: tuple[Style, ...] = (),
-    is_quote: bool = False,
 ) -> None:
     """Print a title and a text, wrapped on a terminal, without the keys of these upstreams and control characters.
 
-    `coloured` is the title as a terminal shows it, if it has colours; `styles` are those of the text. A quote is long,
-    nobody copies or searches for it, and its words may be longer than a line: it is wrapped everywhere.
+    `coloured` is the title as a terminal shows it, if it has colours; `styles` are those of the text.
     """
     message = _clean(message, upstreams)
-    if is_quote or sys.stdout.isatty():
+    if sys.stdout.isatty():
         width = max(shutil.get_terminal_size().columns - len(title), _NARROWEST)
-        lines = textwrap.wrap(message, width, break_long_words=is_quote, break_on_hyphens=not is_quote)
+        lines = textwrap.wrap(message, width, break_long_words=False)
         message = f"\n{' ' * len(title)}".join(lines)
     message = painted(message, *styles, colour=colour_wanted(sys.stdout))
     print(f"{coloured or title}{message}".rstrip(), flush=True)

@@ -4,23 +4,19 @@ The model's server refuses what strict ones refuse. `make conformance` tries the
 """
 
 import json
-import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from hashlib import sha256
 from typing import Any
 
 import pytest
-from starlette.datastructures import Headers
 
 from app.grammars.grammar_checker import GrammarChecker, GrammarFault
 from app.settings import Key, Model, Secret, Server, Settings, Upstream
-from app.transports.content_encoding import encoding_of
-from tests.support.codex import NOWHERE, Codex
-from tests.support.script import call_turn, calls, more, refuses, says, text_turn, thinks, turn
-from tests.support.servers import ChatUpstream, Script
+from tests.support.codex import Codex
 from tests.support.serving import serving
+from tests.wire.script import call_turn, text_turn
+from tests.wire.servers import ChatUpstream, Script
 
 pytestmark = pytest.mark.xdist_group("node")
 
@@ -67,55 +63,6 @@ def pieces(text: str) -> list[str]:
     return [text[start : start + 3] for start in range(0, len(text), 3)]
 
 
-def test_it_shows_what_the_model_thinks_and_says(codex: Codex) -> None:
-    with behind(turn(thinks("I weigh "), thinks("it up."), *map(says, pieces(DONE)))) as (url, upstream):
-        codex.set_up(url, "coder")
-        ran = codex.run("Do it")
-    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
-    assert [item["text"] for item in ran.items("reasoning")] == ["I weigh it up."]
-    assert len(upstream.asks) == 1
-
-
-def test_of_its_usual_request_only_the_hosted_search_is_a_warning(
-    codex: Codex, caplog: pytest.LogCaptureFixture
-) -> None:
-    """It sends `prompt_cache_key` and `client_metadata` every time; their loss changes nothing."""
-    with caplog.at_level("INFO", "am_proxy.turn"), behind(text_turn(DONE)) as (url, _):
-        codex.set_up(url, "coder")
-        ran = codex.run("Do it")
-    [fields] = [record.__dict__["fields"] for record in caplog.records if record.name == "am_proxy.turn"]
-    left_out = re.compile(r"tools\[\d+\] was left out: its type 'web_search' cannot be offered to this model\.")
-    assert (ran.said, [sentence for sentence in fields["warnings"] if not left_out.fullmatch(sentence)]) == ([DONE], [])
-
-
-def test_it_runs_a_command_and_gives_back_what_that_printed(codex: Codex) -> None:
-    arguments = json.dumps({"cmd": "echo one && echo two > made.txt"})
-    with behind(call_turn("exec_command", *pieces(arguments)), text_turn(DONE)) as (url, upstream):
-        codex.set_up(url, "coder")
-        ran = codex.run("Do it")
-    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
-    assert (codex.work / "made.txt").read_text("utf-8") == "two\n"
-    assert [(item["aggregated_output"], item["exit_code"]) for item in ran.items("command_execution")] == [("one\n", 0)]
-    call, output = given_back(upstream)
-    assert [made["function"] for made in call["tool_calls"]] == [{"name": "exec_command", "arguments": arguments}]
-    assert "one\n" in output["content"]
-
-
-def test_it_edits_a_file_with_its_free_form_tool(codex: Codex) -> None:
-    """The patch leaves the model inside JSON and reaches Codex as it was meant, to the letter."""
-    arguments = json.dumps({"input": PATCH})
-    with behind(call_turn("apply_patch", *pieces(arguments)), text_turn(DONE)) as (url, upstream):
-        codex.set_up(url, "coder")
-        codex.work.joinpath("greeting.txt").write_text("Hello\n", "utf-8")
-        ran = codex.run("Do it")
-    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
-    assert codex.work.joinpath("greeting.txt").read_text("utf-8") == 'Hello "world" \\o/ 😀\n'
-    assert [[change["kind"] for change in item["changes"]] for item in ran.items("file_change")] == [["update"]]
-    call, output = given_back(upstream)
-    assert [json.loads(made["function"]["arguments"]) for made in call["tool_calls"]] == [{"input": PATCH}]
-    assert "greeting.txt" in output["content"]
-
-
 def test_its_patches_obey_its_grammar_and_cost_little(codex: Codex, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its grammar comes with every request, and is read where a patch was written: no fault, and no long wait."""
     checked: list[tuple[str, GrammarFault | None, float]] = []
@@ -158,82 +105,3 @@ def test_a_patch_against_its_grammar_is_asked_for_again_and_it_sees_only_the_sec
     call, output = given_back(upstream)
     assert [json.loads(made["function"]["arguments"]) for made in call["tool_calls"]] == [{"input": PATCH}]
     assert "greeting.txt" in output["content"]
-
-
-def test_it_edits_a_file_with_a_patch_that_the_model_has_wrapped(codex: Codex) -> None:
-    """In a fence under another key, with asterisks behind its first and last line: Codex refuses each of these."""
-    wrapped = PATCH.replace(" Patch\n", " Patch ***\n")
-    arguments = json.dumps({"patch": f"```diff\n{wrapped}```\n"})
-    with behind(call_turn("apply_patch", *pieces(arguments)), text_turn(DONE)) as (url, upstream):
-        codex.set_up(url, "coder")
-        codex.work.joinpath("greeting.txt").write_text("Hello\n", "utf-8")
-        ran = codex.run("Do it")
-    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
-    assert codex.work.joinpath("greeting.txt").read_text("utf-8") == 'Hello "world" \\o/ 😀\n'
-    call, _ = given_back(upstream)
-    assert [json.loads(made["function"]["arguments"]) for made in call["tool_calls"]] == [{"input": PATCH}]
-
-
-def test_it_asks_a_plugged_in_server_and_runs_a_command_in_the_same_turn(codex: Codex) -> None:
-    """A tool of a Model Context Protocol server stands in a namespace; two calls are answered in their order."""
-    both = turn(
-        calls(0, "mcp__weather__look_up", id="call_a"),
-        calls(1, "exec_command", id="call_b"),
-        more(1, '{"cmd":"echo one"}'),
-        more(0, '{"city":"Paris"}'),
-        reason="tool_calls",
-    )
-    with behind(both, text_turn(DONE)) as (url, upstream):
-        codex.set_up(url, "coder")
-        ran = codex.run("Do it")
-    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
-    assert [(item["server"], item["tool"], item["arguments"]) for item in ran.items("mcp_tool_call")] == [
-        ("weather", "look_up", {"city": "Paris"})
-    ]
-    call, *outputs = given_back(upstream)
-    assert [made["function"]["name"] for made in call["tool_calls"]] == ["mcp__weather__look_up", "exec_command"]
-    assert [output["tool_call_id"] for output in outputs] == ["call_a", "call_b"]
-    assert ("21 degrees in Paris" in outputs[0]["content"], "one\n" in outputs[1]["content"]) == (True, True)
-
-
-@pytest.mark.parametrize(
-    "script",
-    [turn(says(DONE), reason="length"), turn(refuses(DONE))],
-    ids=["an answer that ends at a limit", "a refusal"],
-)
-def test_it_shows_what_it_would_else_throw_away(codex: Codex, script: Script) -> None:
-    with behind(script) as (url, _):
-        codex.set_up(url, "coder")
-        ran = codex.run("Do it")
-    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
-
-
-def test_a_key_comes_from_the_variable_that_env_key_names(codex: Codex) -> None:
-    key = Key("alice", sha256(b"sk-alice").digest())
-    with behind(text_turn(DONE), keys=(key,)) as (url, upstream):
-        codex.set_up(url, "coder", provider='env_key = "AM_KEY"\nstream_max_retries = 0', token="sk-alice")
-        assert codex.run("Do it", environ={"AM_KEY": "sk-alice"}).said == [DONE]
-        refused = codex.run("Do it", environ={"AM_KEY": "sk-bob"})
-    assert (refused.code, refused.said, len(upstream.asks)) == (1, [], 1)
-    assert any("401" in error for error in refused.errors), refused.errors
-
-
-def test_logged_in_to_chatgpt_its_own_provider_posts_compressed_bodies_where_websockets_are_off(
-    codex: Codex, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing of this leaves the machine."""
-    encodings: list[str | None] = []
-
-    def noted(headers: Headers) -> str | None:
-        encodings.append(encoding_of(headers))
-        return encodings[-1]
-
-    monkeypatch.setattr("app.transports.receiving.encoding_of", noted)
-    arguments = json.dumps({"cmd": "echo one"})
-    with behind(call_turn("exec_command", arguments), text_turn(DONE), websocket=False) as (url, upstream):
-        codex.set_up(url, "coder")
-        codex.log_in(by_address=f"{url}/v1")
-        ran = codex.run("Do it", environ={"HTTPS_PROXY": NOWHERE, "NO_PROXY": "127.0.0.1"})
-    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
-    assert encodings == ["zstd"] * 2
-    assert "one\n" in given_back(upstream)[1]["content"]

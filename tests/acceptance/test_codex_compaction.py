@@ -6,45 +6,19 @@ import pytest
 
 from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from tests.support.codex import Codex
-from tests.support.script import calls, counts, more, opens, stops, text_turn
-from tests.support.served_lanes import LANES, NATIVE, served
-from tests.support.servers import Ask, Step
-from tests.support.servers.small_window import SmallWindow
 from tests.support.serving import serving
 from tests.support.summary_lanes import SUMMARY_LANES
+from tests.wire.script import calls, counts, more, opens, stops, text_turn
+from tests.wire.servers import Ask, Step
+from tests.wire.servers.small_window import SmallWindow
 
 pytestmark = pytest.mark.xdist_group("node")
 
 SMALL = 16_000
 DONE = "Done: naïve 😀."
-COMMAND = json.dumps({"cmd": "echo one"})
-SUMMARY = text_turn("1. The user wants", " it done.")
 HTTP = ""
 SOCKET = "supports_websockets = true"
 OPENAI = ("-c", 'model_providers.am.name="OpenAI"', "-c", "model_auto_compact_token_limit=20000")
-
-
-@pytest.mark.parametrize(
-    ("name", "provider"),
-    [("chat", HTTP), (NATIVE, SOCKET), ("messages", SOCKET), ("functions", HTTP)],
-    ids=["chat, HTTP", "native, websocket", "messages, websocket", "functions, HTTP"],
-)
-def test_a_conversation_that_has_grown_long_is_summed_up_in_the_middle_of_a_tool_loop(
-    codex: Codex, name: str, provider: str
-) -> None:
-    lane = LANES[name]
-    long = [opens(), calls(0, "exec_command", id="call_a"), more(0, COMMAND), stops("tool_calls"), counts(50_000, 10)]
-    scripts = map(lane.translated, (long, SUMMARY, text_turn(DONE)))
-    with lane.server(*scripts) as upstream, served(name, upstream) as url:
-        codex.set_up(url, "m", provider=provider)
-        ran = codex.run("Do it", *OPENAI)
-    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
-    _, summing, going_on = map(lane.texts, upstream.asks)
-    assert [role for role, _ in summing[-2:]] == ["tool", "user"]
-    assert "one\n" in summing[-2][1]
-    assert summing[-1][1] == SUM_UP
-    assert going_on[-1] == ("user", f"{INTRODUCTION}\n\n1. The user wants it done.")
-    assert [text for _, text in going_on if text == "Do it"] == ["Do it"]
 
 
 @pytest.mark.parametrize(
@@ -84,27 +58,3 @@ def test_a_conversation_that_is_longer_than_the_model_takes_is_summed_up_in_part
     assert server.refused
     assert any(map(is_summing, server.taken))
     assert lane.texts(server.taken[-1])[-1] == ("user", f"{INTRODUCTION}\n\nNotes {len(server.taken) - 2}.")
-
-
-@pytest.mark.parametrize(("name", "provider"), [("chat", HTTP), ("functions", SOCKET)], ids=["chat", "functions"])
-def test_a_summary_that_codex_asks_for_itself_is_shortened_by_it(codex: Codex, name: str, provider: str) -> None:
-    """Its provider has another name. It is told in its words that the conversation is too long, and sends less."""
-    lane = SUMMARY_LANES[name]
-    rounds = 6
-    command = json.dumps({"cmd": "seq 1 1800"})
-
-    def answer(number: int, _ask: Ask) -> list[Step]:
-        if number >= rounds:
-            return list(text_turn(f"Notes {number}." if number == rounds else DONE))
-        if number == rounds - 1:
-            server.tokens = SMALL
-        used = counts(50_000 if number == rounds - 1 else 500, 10)
-        return [opens(), calls(0, "exec_command", id=f"call_{number}"), more(0, command), stops("tool_calls"), used]
-
-    server = SmallWindow(64_000, answer)
-    with lane.serving(server) as upstream, serving(lane.settings(upstream.url, 64_000)) as url:
-        codex.set_up(url, "m", provider=provider)
-        ran = codex.run("Do it", "-c", "model_auto_compact_token_limit=20000")
-    assert (ran.code, ran.said, ran.errors) == (0, [DONE], [])
-    assert server.refused
-    assert f"Notes {rounds}." in lane.texts(server.taken[-1])[-1][1]

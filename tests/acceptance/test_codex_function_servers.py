@@ -1,6 +1,6 @@
 """The Codex CLI on servers whose Responses API knows only functions: a command, a patch, a plugged-in server.
 
-The servers refuse what real ones refuse: see `tests/support/servers/functions_only.py`.
+The servers refuse what real ones refuse: see `tests/wire/servers/functions_only.py`.
 """
 
 import json
@@ -11,9 +11,9 @@ import pytest
 
 from app.settings import Model, Secret, Settings, Upstream
 from tests.support.codex import Codex
-from tests.support.servers import KEY, Answer, Ask, Calls, Says, Step, Thinks
-from tests.support.servers.functions_only import FUNCTION_SERVERS, FunctionsUpstream
 from tests.support.serving import serving
+from tests.wire.servers import KEY, Answer, Ask, Calls, Says, Step, Thinks
+from tests.wire.servers.functions_only import FUNCTION_SERVERS, FunctionsUpstream
 
 pytestmark = pytest.mark.xdist_group("node")
 

@@ -9,9 +9,9 @@ import pytest
 
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.codex import Codex
-from tests.support.script import call_turn, opens, says, text_turn, thinks, turn
-from tests.support.servers import ChatUpstream, Cut, Script
 from tests.support.serving import serving
+from tests.wire.script import call_turn, text_turn
+from tests.wire.servers import ChatUpstream, Script
 
 pytestmark = pytest.mark.xdist_group("node")
 
@@ -32,50 +32,10 @@ def behind(*scripts: Script, **server: Any) -> Iterator[tuple[str, ChatUpstream]
             yield url, upstream
 
 
-def turns(caplog: pytest.LogCaptureFixture) -> list[tuple[Any, ...]]:
-    """How each turn came in, whether it was only to be remembered, and how it ended."""
-    lines = [record.__dict__["fields"] for record in caplog.records if record.name == "am_proxy.turn"]
-    return [(line.get("websocket", False), line.get("generate", True), line["finish"]) for line in lines]
-
-
-WARMED = (True, False, "completed")
-ANSWERED = (True, True, "completed")
-POSTED = (False, True, "completed")
-
-
 def run_codex(codex: Codex, url: str) -> tuple[int, list[str], list[str]]:
     codex.set_up(url, "coder", provider="supports_websockets = true")
     ran = codex.run("Do it")
     return ran.code, ran.said, ran.errors
-
-
-def test_a_whole_tool_loop(codex: Codex, caplog: pytest.LogCaptureFixture) -> None:
-    """The model's server sees the whole conversation each time, though Codex sent it once."""
-    with (
-        caplog.at_level("INFO", "am_proxy.turn"),
-        behind(
-            turn(thinks("hm"), *call_turn("exec_command", COMMAND, id="call_a"), reason="tool_calls"),
-            call_turn("exec_command", COMMAND, id="call_b"),
-            text_turn(DONE),
-        ) as (url, upstream),
-    ):
-        assert run_codex(codex, url) == (0, [DONE], [])
-    assert turns(caplog) == [WARMED, ANSWERED, ANSWERED, ANSWERED]
-    first, *_, last = [ask.body["messages"] for ask in upstream.asks]
-    assert last[: len(first)] == first
-    calls, outputs = last[len(first) :: 2], last[len(first) + 1 :: 2]
-    assert [call["tool_calls"][0]["id"] for call in calls] == ["call_a", "call_b"]
-    assert [output["tool_call_id"] for output in outputs] == ["call_a", "call_b"]
-    assert all("one\n" in output["content"] for output in outputs)
-
-
-def test_an_upstream_that_breaks_off_is_asked_again(codex: Codex) -> None:
-    broken: Script = [opens(), says("Half a"), Cut()]
-    with behind(call_turn("exec_command", COMMAND), broken, text_turn(DONE)) as (url, upstream):
-        code, content, _ = run_codex(codex, url)
-    assert (code, content[-1:]) == (0, [DONE])
-    _, broken_off, again = [ask.body["messages"] for ask in upstream.asks]
-    assert again == [*broken_off, {"role": "assistant", "content": "Half a"}]
 
 
 @pytest.mark.parametrize(
@@ -88,12 +48,3 @@ def test_what_a_connection_forgets_is_sent_again(codex: Codex, server: dict[str,
         code, content, _ = run_codex(codex, url)
     assert (code, content) == (0, [DONE])
     assert len(upstream.asks) == 2
-
-
-def test_without_a_websocket_it_posts(codex: Codex, caplog: pytest.LogCaptureFixture) -> None:
-    with (
-        caplog.at_level("INFO", "am_proxy.turn"),
-        behind(call_turn("exec_command", COMMAND), text_turn(DONE), websocket=False) as (url, _),
-    ):
-        assert run_codex(codex, url) == (0, [DONE], [])
-    assert turns(caplog)[-2:] == [POSTED, POSTED]

@@ -1,6 +1,6 @@
 """Every type of tool on servers whose Responses API knows only functions: whole loops with the openai package.
 
-The servers do the checking: see `tests/support/servers/functions_only.py`.
+The servers do the checking: see `tests/wire/servers/functions_only.py`.
 """
 
 import json
@@ -14,11 +14,11 @@ from openai import APIStatusError, OpenAI
 from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from app.settings import Model, Secret, Settings, Upstream
 from tests.support.bridge_cases import CASES, Case, tool_of
-from tests.support.event_stream import events_of, judged
-from tests.support.judges import judge_response
-from tests.support.servers import KEY, Calls, Says, Thinks
-from tests.support.servers.functions_only import FUNCTION_SERVERS, FunctionsUpstream
 from tests.support.serving import serving
+from tests.wire.event_stream import events_of, judged
+from tests.wire.foreign_judges import judge_response
+from tests.wire.servers import KEY, Calls, Says, Thinks
+from tests.wire.servers.functions_only import FUNCTION_SERVERS, FunctionsUpstream
 
 Json = dict[str, Any]
 

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from app.emitter.deltas import CallArguments, CallOpened, Delta, ReasoningDelta, Stopped, TextDelta
 from tests.support.bridge_cases import CASES, tool_of
-from tests.support.consumer import check_consumed
-from tests.support.grammar import check
-from tests.support.judges import judge
 from tests.support.tool_tables import names, offered, played
+from tests.wire.consumer import check_consumed
+from tests.wire.foreign_judges import judge
+from tests.wire.grammar import check
 
 TABLE = offered(*{case.function: tool_of(case) for case in CASES.values() if case.within != "X"}.values())
 """One of each kind, the function being of a list."""

@@ -15,9 +15,9 @@ from app.bridges.enforced_pattern import LONGEST_PATTERN, enforced_pattern
 from app.bridges.input_patterns import InputPatterns
 from app.settings import Model, Secret, Settings, Upstream
 from tests.support.scan import seconds_of
-from tests.support.script import call_turn
-from tests.support.servers import KEY, Calls, ChatUpstream, VllmUpstream
 from tests.support.serving import serving
+from tests.wire.script import call_turn
+from tests.wire.servers import KEY, Calls, ChatUpstream, VllmUpstream
 
 Json = dict[str, Any]
 

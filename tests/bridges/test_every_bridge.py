@@ -9,11 +9,11 @@ from app.bridges.base import PastOutput
 from app.bridges.registry import BRIDGES
 from app.emitter.deltas import Stopped
 from tests.support.bridge_cases import CASES, Case, tool_of
-from tests.support.consumer import check_consumed
-from tests.support.grammar import check
-from tests.support.judges import judge, judge_response
 from tests.support.tool_tables import called, names, offered, parsed
 from tests.support.warning_sentences import sentences
+from tests.wire.consumer import check_consumed
+from tests.wire.foreign_judges import judge, judge_response
+from tests.wire.grammar import check
 
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 END = Stopped("end")

@@ -12,14 +12,14 @@ import pytest
 from app.bridges.input_checks import InputChecks, InputForm
 from app.bridges.input_patterns import FEATURE, LONGEST_PATTERN, MOST_PATTERNS, MOST_WARNINGS
 from app.settings import Model, Server, Settings, Upstream
-from tests.support.event_stream import judged
 from tests.support.relay_turns import client_events, on_functions
 from tests.support.scan import seconds_of
-from tests.support.script import Chunk, call_turn
-from tests.support.servers import ChatUpstream
-from tests.support.servers.responses import answer, begins, call
 from tests.support.serving import serving
-from tests.support.sockets import opened
+from tests.wire.event_stream import judged
+from tests.wire.script import Chunk, call_turn
+from tests.wire.servers import ChatUpstream
+from tests.wire.servers.responses import answer, begins, call
+from tests.wire.sockets import opened
 
 Json = dict[str, Any]
 

@@ -5,11 +5,11 @@ import random
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tests.support.script import breaks, chunk, opens, says, stops
-from tests.support.servers import Ask, Cut, End, Leave, Pause, Reset, Status, Step
-from tests.support.servers.anthropic import begins, ends, text
-from tests.support.servers.responses import answer, message
-from tests.support.servers.steps import Json
+from tests.wire.script import breaks, chunk, opens, says, stops
+from tests.wire.servers import Ask, Cut, End, Leave, Pause, Reset, Status, Step
+from tests.wire.servers.anthropic import begins, ends, text
+from tests.wire.servers.responses import answer, message
+from tests.wire.servers.steps import Json
 
 Fault = Literal[
     "none", "cut", "reset", "ended", "error", "refused", "busy", "dies", "leaves", "halves", "usage", "long line"

@@ -25,8 +25,8 @@ from tests.chaos.soak_clients import KEY, Client, Tally
 from tests.chaos.soak_harm import Store, children, kill_workers, taken_by, watch
 from tests.chaos.soak_report import Plan, report, verdict
 from tests.support.running import ROOT, Running, running
-from tests.support.servers import ChatUpstream, ResponsesUpstream
-from tests.support.servers.anthropic import AnthropicUpstream
+from tests.wire.servers import ChatUpstream, ResponsesUpstream
+from tests.wire.servers.anthropic import AnthropicUpstream
 
 REPORT: Final = ROOT / "docs" / "reliability.md"
 CONFIG: Final = """

@@ -13,7 +13,7 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidMessage
 
 from tests.chaos.scenarios import HARMLESS, Scenario, join_surrogates, scenario_of
-from tests.support.grammar import check
+from tests.wire.grammar import check
 
 LANES: Final = ("chat", "litellm", "responses", "messages")
 KEY: Final = "soak-key"

@@ -21,9 +21,9 @@ from app.upstreams.faults import ReportedError, is_error
 from app.upstreams.response_events import EventReader
 from app.upstreams.sse_lines import NotEventsError
 from tests.support.emitters import counted_ids, plain
-from tests.support.grammar import check
-from tests.support.script import breaks, calls, chunk, counts, more, opens, says, stops, thinks
-from tests.support.servers.responses import answer, call, message, reasoning
+from tests.wire.grammar import check
+from tests.wire.script import breaks, calls, chunk, counts, more, opens, says, stops, thinks
+from tests.wire.servers.responses import answer, call, message, reasoning
 
 BROKE = Problem(code="upstream_error", message="It broke.")
 TOOLS = [

@@ -11,8 +11,8 @@ from app.cli.banner import address, banner
 from app.settings import Key, Model, Server, Settings, Upstream
 from app.version import VERSION
 from tests.support.running import running
-from tests.support.script import counts, says, stops
 from tests.support.surveyed_server import SurveyedServer, chats, listing
+from tests.wire.script import counts, says, stops
 
 DEMO = f"""\
 AM Proxy {VERSION} is ready: http://127.0.0.1:8080/v1
@@ -92,6 +92,7 @@ def test_models_that_the_upstream_lists_are_examples_if_they_can_be_pasted(
     assert f'model="{example}"' in text
 
 
+@pytest.mark.needs("curl")
 @pytest.mark.parametrize("configuration", ["--upstream", "file", "no list", "down"])
 def test_the_curl_command_of_the_banner_works_when_pasted(tmp_path: Path, configuration: str) -> None:
     pages = chats() if configuration == "no list" else chats(models=listing("qwen3-coder:30b", "gemma3:4b"))

@@ -92,6 +92,7 @@ def test_only_what_a_command_uses_is_in_its_help(capsys: pytest.CaptureFixture[s
         ("start --port 1", 'unknown command "start" (did you mean serve?)', "COMMAND [FLAGS]"),
         ("sing", 'unknown command "sing"', "COMMAND [FLAGS]"),
         ("codex --model x", 'unknown command "codex" (did you mean launch?)', "COMMAND [FLAGS]"),
+        ("comply http://a", "comply is gone; use python -m tests.judges URL, in a checkout", "COMMAND [FLAGS]"),
         ("help serv", 'unknown command "serv" (did you mean serve?)', "COMMAND [FLAGS]"),
         ("help keys create it", 'unexpected argument "it"', "keys create [--name NAME] [--models PATTERN ...]"),
         (
@@ -122,7 +123,7 @@ def test_only_what_a_command_uses_is_in_its_help(capsys: pytest.CaptureFixture[s
         ),
         (
             "launch codex --json",
-            "unknown flag --json: it is a flag of comply and replay; arguments of the agent come after --",
+            "unknown flag --json: it is a flag of replay; arguments of the agent come after --",
             "launch AGENT [FLAGS] [-- ARGUMENT ...]",
         ),
         ("launch", "AGENT is missing", "launch AGENT [FLAGS] [-- ARGUMENT ...]"),

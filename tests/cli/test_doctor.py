@@ -12,10 +12,10 @@ import pytest
 
 from app.__main__ import main
 from tests.support.probed_server import KEY, Examined, examined
-from tests.support.script import chunk, counts, says, stops
-from tests.support.servers import Ask, Json, Script, Step
 from tests.support.serving import serving
 from tests.support.surveyed_server import SurveyedServer, chats, listing
+from tests.wire.script import chunk, counts, says, stops
+from tests.wire.servers import Ask, Json, Script, Step
 
 CALL = chunk(
     {

@@ -11,9 +11,9 @@ from app.upstreams.local_servers import USUAL_SERVERS, FoundServer
 from app.upstreams.survey import Survey
 from tests.support.doctor_failures import CALLS, FAILURES, QWEN, SAYS, FailureCase, refusing
 from tests.support.probed_server import KEY, Examined, examined
-from tests.support.servers import Ask, Hang, Step
 from tests.support.serving import serving
 from tests.support.surveyed_server import SurveyedServer, chats, listing, ollama
+from tests.wire.servers import Ask, Hang, Step
 
 
 @pytest.fixture(autouse=True)

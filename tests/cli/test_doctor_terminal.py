@@ -7,9 +7,9 @@ import pytest
 
 from tests.support.doctor_failures import CALLS, SAYS
 from tests.support.running import run
-from tests.support.servers import Ask, Latch, Status, Step
 from tests.support.surveyed_server import SurveyedServer, ollama, shown
 from tests.support.terminal import am_proxy, terminal
+from tests.wire.servers import Ask, Latch, Status, Step
 
 TINY = {"tinyllama": shown("llama", 2048), "qwen3:8b": shown("qwen3", 65_536, "tools")}
 NO_TOOLS = Status(400, {"error": {"message": "registry.ollama.ai/library/tinyllama:latest does not support tools"}})

@@ -17,9 +17,9 @@ from app.cli.given_upstream import settled
 from app.cli.init import Given, init
 from app.cli.launched_models import look
 from app.settings import GIVEN, Settings, load
-from tests.support.servers import KEY, AnthropicUpstream, Ask, Says, Status
 from tests.support.serving import serving
 from tests.support.surveyed_server import REFUSES_EMPTY, listing
+from tests.wire.servers import KEY, AnthropicUpstream, Ask, Says, Status
 
 Json = dict[str, Any]
 ENVIRON: Final = {"MY_KEY": KEY}

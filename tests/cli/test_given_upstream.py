@@ -17,11 +17,11 @@ from app.cli.given_upstream import Remark, settled
 from app.settings import GIVEN, load
 from tests.support.am_proxy_process import COMMAND
 from tests.support.running import Running, started, surroundings
-from tests.support.script import counts, says, stops
-from tests.support.servers import Hang, ResponsesUpstream, Status
-from tests.support.servers.responses import answer, message
-from tests.support.servers.server import ScriptedUpstream
 from tests.support.surveyed_server import REFUSES_EMPTY, SurveyedServer, chats, listing, ollama, shown, vllm
+from tests.wire.script import counts, says, stops
+from tests.wire.servers import Hang, ResponsesUpstream, Status
+from tests.wire.servers.responses import answer, message
+from tests.wire.servers.server import ScriptedUpstream
 
 KEY = "sk-a-key-that-must-stay-secret"
 IF_REFUSED = ", with all tools as functions if it refuses others"

@@ -14,8 +14,8 @@ from app.cli.init import Given, init
 from app.settings import load
 from app.upstreams.model_list import ListedModel
 from tests.support.asked_user import HERE, KEYS, Answers, found, written
-from tests.support.servers import Status
 from tests.support.surveyed_server import SurveyedServer, chats, listing, vllm
+from tests.wire.servers import Status
 
 LOCALHOST = {"host": "127.0.0.1", "port": 8080}
 ANY = {"*": {"upstream": "server"}}

@@ -6,9 +6,9 @@ import pytest
 
 from tests.support.doctor_failures import CALLS, SAYS
 from tests.support.running import run
-from tests.support.servers import Ask, Step
 from tests.support.surveyed_server import SurveyedServer, ollama, shown
 from tests.support.terminal import am_proxy, terminal
+from tests.wire.servers import Ask, Step
 
 MODELS = {"qwen3:8b": shown("qwen3", 40_960, "tools"), "gpt-oss:20b": shown("gptoss", 131_072, "tools")}
 

@@ -10,9 +10,9 @@ import pytest
 
 from tests.support.launching import MODELS, Home
 from tests.support.running import running
-from tests.support.script import text_turn
-from tests.support.servers import Status
 from tests.support.surveyed_server import SurveyedServer, ollama, vllm
+from tests.wire.script import text_turn
+from tests.wire.servers import Status
 
 
 @pytest.fixture

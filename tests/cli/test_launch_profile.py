@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.launching import MODELS, Home
-from tests.support.script import text_turn
 from tests.support.surveyed_server import SurveyedServer, ollama
+from tests.wire.script import text_turn
 
 
 @pytest.fixture

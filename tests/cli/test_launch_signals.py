@@ -12,9 +12,9 @@ import pytest
 
 from tests.support.am_proxy_process import AmProxyProcess
 from tests.support.launching import MODELS, WAITS, Home, wait_for
-from tests.support.script import text_turn
 from tests.support.surveyed_server import SurveyedServer, ollama
 from tests.support.terminal import am_proxy, terminal
+from tests.wire.script import text_turn
 
 
 @pytest.fixture

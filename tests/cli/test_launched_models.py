@@ -10,7 +10,6 @@ from app.cli.agents import AGENTS
 from app.cli.launched_models import FoundModels, MissingError, ModelChoice, look
 from app.settings import load
 from tests.support.launching import MODELS
-from tests.support.servers import Status
 from tests.support.surveyed_server import (
     UNEXPECTED,
     SurveyedServer,
@@ -23,6 +22,7 @@ from tests.support.surveyed_server import (
     shown,
     vllm,
 )
+from tests.wire.servers import Status
 
 CODEX: Final = AGENTS["codex"]
 MANY: Final = chats(models=listing(*(f"model-{number}" for number in range(31))))

@@ -8,9 +8,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.support.script import text_turn
-from tests.support.servers import ChatUpstream, Hang
 from tests.support.terminal import Terminal, am_proxy, terminal
+from tests.wire.script import text_turn
+from tests.wire.servers import ChatUpstream, Hang
 
 DEAD = "http://127.0.0.1:1/v1"
 SEARCH = [{"type": "web_search"}]

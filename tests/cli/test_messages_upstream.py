@@ -7,7 +7,7 @@ import pytest
 from app.cli.check import check
 from app.cli.doctor import doctor
 from app.settings import Settings, load
-from tests.support.servers import KEY, AnthropicUpstream, Calls, Says, Thinks
+from tests.wire.servers import KEY, AnthropicUpstream, Calls, Says, Thinks
 
 
 def settings(folder: Path, upstream: AnthropicUpstream) -> Settings:

@@ -1,7 +1,6 @@
 """The command with a Python that cannot run it: one sentence, and no traceback."""
 
 import ast
-import os
 import re
 import shutil
 import subprocess
@@ -11,20 +10,11 @@ from pathlib import Path
 import pytest
 
 from app import __main__ as command
+from tests.support.programs import interpreter
 from tests.support.running import ROOT
 
 OLD = ("3.6", "3.7", "3.8", "3.9", "3.10")
 AGAIN = "Install it again, with its dependencies."
-
-
-def interpreter(version: str) -> Path | None:
-    """An interpreter of this machine that is as old as this, and runs."""
-    folders = [Path(folder) for folder in os.get_exec_path()]
-    folders += sorted((Path.home() / ".pyenv" / "versions").glob("*/bin"))
-    for python in (folder / f"python{version}" for folder in folders):
-        if python.exists() and not subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode:
-            return python
-    return None
 
 
 @pytest.fixture
@@ -50,11 +40,10 @@ def test_what_is_read_first_has_no_syntax_that_an_old_python_lacks(name: str) ->
     ast.parse((ROOT / "app" / name).read_text(encoding="utf-8"), feature_version=(3, 6))
 
 
-@pytest.mark.parametrize("version", OLD)
+@pytest.mark.parametrize("version", [pytest.param(each, marks=pytest.mark.needs(f"python{each}")) for each in OLD])
 def test_an_old_python_says_that_it_is_too_old(version: str, place: Path) -> None:
     python = interpreter(version)
-    if python is None:
-        pytest.skip(f"Python {version} is not installed")
+    assert python is not None
     assert refusal(python, folder=place) == f"am-proxy needs Python 3.11 or newer, and this is {version}. {AGAIN}"
 
 

@@ -9,10 +9,10 @@ from app.__main__ import main
 from app.cli import probe
 from tests.support.probed_server import KEY, SAYS, TEXT_ANSWER, Server, listing, probed, responses_script
 from tests.support.running import run
-from tests.support.script import says
-from tests.support.servers import Ask, End, Hang, Status, Step
-from tests.support.servers.responses import begins, ends
 from tests.support.serving import serving
+from tests.wire.script import says
+from tests.wire.servers import Ask, End, Hang, Status, Step
+from tests.wire.servers.responses import begins, ends
 
 QUESTION = "Count from one to thirty, in words."
 HTML = Status(200, b"<html><body>It works</body></html>", {"content-type": "text/html"})

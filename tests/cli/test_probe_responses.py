@@ -18,10 +18,10 @@ from tests.support.probed_server import (
     probed,
     responses_script,
 )
-from tests.support.script import counts, says, stops
-from tests.support.servers import Ask, Calls, Json, Says, Script, Status, Step
-from tests.support.servers.functions_only import FUNCTION_SERVERS
-from tests.support.servers.responses import answer, message
+from tests.wire.script import counts, says, stops
+from tests.wire.servers import Ask, Calls, Json, Says, Script, Status, Step
+from tests.wire.servers.functions_only import FUNCTION_SERVERS
+from tests.wire.servers.responses import answer, message
 
 
 @pytest.fixture(autouse=True)

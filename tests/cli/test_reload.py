@@ -17,10 +17,10 @@ from websockets.sync.client import connect
 
 from tests.support.am_proxy_process import COMMAND, AmProxyProcess
 from tests.support.running import ROOT, surroundings
-from tests.support.script import counts, says, stops
-from tests.support.servers import ChatUpstream, Pause, Step
-from tests.support.servers.steps import Latch
 from tests.support.surveyed_server import SurveyedServer, chats, listing
+from tests.wire.script import counts, says, stops
+from tests.wire.servers import ChatUpstream, Pause, Step
+from tests.wire.servers.steps import Latch
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="this system has no SIGHUP")
 

@@ -9,9 +9,9 @@ import pytest
 
 from tests.recordings.test_recorded_folders import check
 from tests.support.running import ROOT, run, running
-from tests.support.script import text_turn
-from tests.support.servers import ChatUpstream
 from tests.support.terminal import am_proxy, terminal
+from tests.wire.script import text_turn
+from tests.wire.servers import ChatUpstream
 
 BODY = {"model": "m", "input": "Say hello. My key is sk-abc123def456.", "stream": True}
 

@@ -25,8 +25,8 @@ from app.cli.serve import serve
 from app.main import build_app
 from app.settings import Server, Settings
 from app.version import VERSION
-from tests.support.grammar import check
 from tests.support.running import run, running, surroundings
+from tests.wire.grammar import check
 
 
 def ask(url: str, *, key: str | None = None, **body: object) -> dict[str, object]:

@@ -13,9 +13,9 @@ import pytest
 from websockets.sync.client import connect
 
 from tests.support.metrics import samples
-from tests.support.script import counts, says, stops
-from tests.support.servers import ChatUpstream
 from tests.support.several_workers import Workers, several_workers, soon
+from tests.wire.script import counts, says, stops
+from tests.wire.servers import ChatUpstream
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
 

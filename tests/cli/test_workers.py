@@ -18,9 +18,9 @@ import pytest
 
 from app.cli.supervisor import wait_after
 from tests.support.running import run, surroundings
-from tests.support.script import counts, says, stops
-from tests.support.servers import ChatUpstream
 from tests.support.several_workers import LONG, Workers, several_workers, soon, streams
+from tests.wire.script import counts, says, stops
+from tests.wire.servers import ChatUpstream
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
 

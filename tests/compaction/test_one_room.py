@@ -4,10 +4,8 @@ from tests.support.running import ROOT
 
 OUTSIDE = {
     "app/__init__.py": "the map",
-    "app/cli/comply_questions.py": "asks any server for a summary, as the published suite does",
     "app/catalogue.py": "the address of an upstream's own",
     "app/codex_catalog.py": "a key that Codex reads",
-    "app/judges/event_table.py": "the name of an event",
     "app/new_turns.py": "begins a turn with a summary",
     "app/observers/listed_turn.py": "the field of the log line",
     "app/observers/metrics.py": "the field of the log line",

@@ -26,8 +26,8 @@ from tests.conformance.checks import (
     check_thoughts,
     check_wait,
 )
-from tests.support.script import breaks, call_turn, calls, more, opens, refuses, says, stops, text_turn, thinks, turn
-from tests.support.servers import Cut, Pause, Script, Status
+from tests.wire.script import breaks, call_turn, calls, more, opens, refuses, says, stops, text_turn, thinks, turn
+from tests.wire.servers import Cut, Pause, Script, Status
 
 Outcome = dict[str, Any]
 """What a client has in its hands at the end."""

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from tests.conformance import lines
 from tests.conformance.bodies import Body, Read, chat_body
-from tests.support.servers import Ask
+from tests.wire.servers import Ask
 
 
 class Call(NamedTuple):

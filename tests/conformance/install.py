@@ -1,7 +1,6 @@
-"""Fetches the clients into the cache folder: `python -m tests.conformance.install [npm package …]`.
+"""Fetches the clients into the cache folder, and prints which are not to be had: `python -m tests.conformance.install`.
 
-Without a name it fetches all of them, those of PyPI into an environment of their own: the `openai` they want and the
-one that litellm wants exclude each other.
+Those of PyPI have an environment of their own: the `openai` they want and that of litellm exclude each other.
 """
 
 import json
@@ -11,11 +10,13 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
-from app.version import VERSION
+from tests.wire.program import COMMAND
 
 ROOT: Final = Path(__file__).parents[2]
 CACHE: Final = ROOT / ".cache"
@@ -53,7 +54,10 @@ def npm_version(package: str) -> str | None:
 
 def own_version(package: str = "am-proxy") -> str:
     """The version of this project, or of a package it runs on."""
-    return VERSION if package == "am-proxy" else version(package)
+    if package != "am-proxy":
+        return version(package)
+    said = subprocess.run([*COMMAND, "--version"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return said.split()[-1]
 
 
 def fetch_npm(*names: str) -> None:
@@ -65,8 +69,9 @@ def fetch_npm(*names: str) -> None:
     if missing:
         NPM.parent.mkdir(parents=True, exist_ok=True)
         quiet = ("--silent", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts")
+        patience = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000")
         npm = shutil.which("npm") or "npm"
-        subprocess.run([npm, "install", *quiet, "--prefix", str(NPM.parent), *missing], check=True)
+        subprocess.run([npm, "install", *quiet, *patience, "--prefix", str(NPM.parent), *missing], check=True)
 
 
 def fetch_pypi() -> None:
@@ -85,7 +90,15 @@ def opencode_in(modules: Path) -> Path | None:
     return next(iter(sorted(modules.glob("opencode-*-*/bin/opencode*"), key=lambda path: len(str(path)))), None)
 
 
+def fetch_what_is_to_be_had() -> None:
+    """Each by itself, so that one that is missing keeps no other away."""
+    each: dict[str, Callable[[], None]] = {f"npm:{name}": partial(fetch_npm, name) for name in PINS["npm"]}
+    for name, fetch in {**each, "the Python clients": fetch_pypi}.items():
+        try:
+            fetch()
+        except (OSError, subprocess.CalledProcessError):
+            sys.stdout.write(f"not to be had: {name}\n")
+
+
 if __name__ == "__main__":
-    fetch_npm(*sys.argv[1:])
-    if not sys.argv[1:]:
-        fetch_pypi()
+    fetch_what_is_to_be_had()

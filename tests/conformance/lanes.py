@@ -9,15 +9,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from app.options import Via
 from tests.conformance import lines
 from tests.conformance.bodies import Read, chat_body, messages_body, responses_body
 from tests.conformance.cells import CELLS, Cell, Holds
 from tests.conformance.clients import Client, Note
 from tests.support.block_scripts import as_blocks
 from tests.support.event_scripts import as_events
-from tests.support.servers import AnthropicUpstream, Ask, ChatUpstream, Json, Script, ScriptedUpstream
-from tests.support.servers.functions_only import VllmResponses
+from tests.wire.servers import AnthropicUpstream, Ask, ChatUpstream, Json, Script, ScriptedUpstream
+from tests.wire.servers.functions_only import VllmResponses
 
 KEY: Final = "sk-scripted"
 
@@ -60,7 +59,7 @@ class _Messages(JudgingUpstream, AnthropicUpstream):
 class Lane:
     """An API, and what is different with it."""
 
-    via: Via
+    via: str
     title: str
     about: str
     """What the page says of its server."""

@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
-from app.settings import Model
 from tests.conformance.agents.opencode import TITLES
 from tests.conformance.cells import CELLS, faults
 from tests.conformance.checks import Asked
@@ -21,7 +20,8 @@ from tests.conformance.install import ROOT, fetch_npm, fetch_pypi
 from tests.conformance.lanes import LANES, Lane
 from tests.conformance.matrix import Faults, page
 from tests.conformance.scripted_model import ScriptedModels, scripted_models
-from tests.support.script import text_turn
+from tests.wire.configuration import Model
+from tests.wire.script import text_turn
 
 PAGE: Final = ROOT / "docs" / "conformance.md"
 SILENT: Final = "silence"
@@ -54,7 +54,7 @@ def run_cells(scripted: ScriptedModels, name: str, cells: Sequence[str], folder:
 def drive(lane: Lane, names: Sequence[str], wanted: Sequence[str], folder: Path) -> Faults:
     """One client after another; only the silence is heard by all of them at once, because it takes a minute."""
     clients = chosen(names)
-    model = Model(upstream="scripted", context_window=64_000, reasoning_efforts=("low",))
+    model = Model(upstream="scripted", context_window=64_000, reasoning_efforts=["low"])
     catalogued = {lane.model("codex", cell): model for cell in CELLS}
     found: dict[str, dict[str, list[str]]] = {}
     with scripted_models(lane, catalogued) as scripted:

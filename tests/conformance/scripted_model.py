@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
-from app.settings import Model, Secret, Settings, Upstream
 from tests.conformance.lanes import KEY, JudgingUpstream, Lane
-from tests.support.servers import Ask, Script, Step
-from tests.support.serving import serving
+from tests.wire.configuration import Model, Settings, Table, Upstream
+from tests.wire.program import serving
+from tests.wire.servers import Ask, Script, Step
 
 
 @dataclass
@@ -45,16 +45,17 @@ class ScriptedModels:
 
 
 @contextmanager
-def scripted_models(lane: Lane, models: Mapping[str, Model] | None = None) -> Iterator[ScriptedModels]:
+def scripted_models(lane: Lane, models: Mapping[str, Table] | None = None) -> Iterator[ScriptedModels]:
     """A server with the settings it has by default, every model of it on one scripted server of this lane."""
     scripted = ScriptedModels(lane)
     models = {**(models or {}), "*": Model(upstream="scripted")}
     with ExitStack() as stack:
         scripted.asked_at = stack.enter_context(scripted.upstream).url
         if lane.is_relayed:
-            behind = Upstream(via="chat", base_url=scripted.asked_at, api_key=Secret(KEY))
+            behind = Upstream(via="chat", base_url=scripted.asked_at, api_key=KEY)
             between = Settings(upstreams={"scripted": behind}, models={"*": Model(upstream="scripted")})
-            scripted.asked_at = f"{stack.enter_context(serving(between))}/v1"
-        asked = Upstream(via=lane.via, base_url=scripted.asked_at, api_key=Secret(KEY), **lane.settings)
-        scripted.url = stack.enter_context(serving(Settings(upstreams={"scripted": asked}, models=models)))
+            scripted.asked_at = f"{stack.enter_context(serving(between, fresh=True))}/v1"
+        asked = Upstream(via=lane.via, base_url=scripted.asked_at, api_key=KEY, **lane.settings)
+        settings = Settings(upstreams={"scripted": asked}, models=models)
+        scripted.url = stack.enter_context(serving(settings, fresh=True))
         yield scripted

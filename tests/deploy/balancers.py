@@ -6,8 +6,15 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Final
+
+import pytest
 
 from bench.balancers import command
+
+BALANCERS: Final = pytest.mark.parametrize(
+    "balancer", [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("nginx", "haproxy")]
+)
 
 
 def free_port() -> int:

@@ -1,6 +1,5 @@
 """The limits by key of the load balancers in `deploy/`: real ones, with smaller numbers, before a real copy."""
 
-import shutil
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -10,11 +9,11 @@ import httpx
 import openai
 import pytest
 
-from tests.deploy.balancers import balancing
+from tests.deploy.balancers import BALANCERS, balancing
 from tests.support.running import running
-from tests.support.script import says, stops
-from tests.support.servers.chat import ChatUpstream
-from tests.support.servers.steps import Ask, Latch, Step
+from tests.wire.script import says, stops
+from tests.wire.servers.chat import ChatUpstream
+from tests.wire.servers.steps import Ask, Latch, Step
 
 CONFIG = """
 [server]
@@ -46,14 +45,11 @@ SMALL_NUMBER = {
     "haproxy": [("sc0_conn_cur gt 100", "sc0_conn_cur gt 3")],
     "nginx": [("limit_conn am_proxy_turns 100", "limit_conn am_proxy_turns 3")],
 }
-BALANCERS = pytest.mark.parametrize("balancer", ["nginx", "haproxy"])
 
 
 @contextmanager
 def one_copy(balancer: str, changes: list[tuple[str, str]], folder: Path, more: str = "") -> Iterator[str]:
     """The address of a balancer with one copy behind it."""
-    if shutil.which(balancer) is None:
-        pytest.skip(f"{balancer} is not installed")
     (folder / "config.toml").write_text(CONFIG + more)
     with running(folder=folder) as copy:
         port = httpx.URL(copy.url).port or 0
@@ -91,6 +87,7 @@ def connected(url: str) -> socket.socket:
     return socket.create_connection(("127.0.0.1", httpx.URL(url).port or 0), timeout=30)
 
 
+@pytest.mark.needs("haproxy")
 @pytest.mark.parametrize("edge", [b"\xa0", b"\x85"])
 def test_no_other_character_at_the_end_makes_another_key_of_it(edge: bytes, tmp_path: Path) -> None:
     """A copy would take it for the same key, if it removed every character that Python calls a space."""
@@ -105,6 +102,7 @@ def test_no_other_character_at_the_end_makes_another_key_of_it(edge: bytes, tmp_
         assert it.recv(100).partition(b" ")[2][:3] in {b"400", b"401"}
 
 
+@pytest.mark.needs("haproxy")
 def test_an_address_with_wrong_keys_is_refused_but_for_keys_that_were_right(tmp_path: Path) -> None:
     changes = [("sc1_gpc0_rate ge 60", "sc1_gpc0_rate ge 5")]
     with one_copy("haproxy", changes, tmp_path) as url:
@@ -114,6 +112,7 @@ def test_an_address_with_wrong_keys_is_refused_but_for_keys_that_were_right(tmp_
         assert status(url, "Bearer bob-key") == 429  # not seen before: it could be one more guess
 
 
+@pytest.mark.needs("haproxy")
 def test_a_wrong_key_is_not_taken_for_a_right_one_because_a_page_needs_none(tmp_path: Path) -> None:
     changes = [("sc1_gpc0_rate ge 60", "sc1_gpc0_rate ge 2")]
     with one_copy("haproxy", changes, tmp_path) as url:

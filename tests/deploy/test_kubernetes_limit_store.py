@@ -40,14 +40,13 @@ def test_every_file_is_part_of_the_component() -> None:
     assert {file.name for file in COMPONENT.iterdir()} - {"kustomization.yaml"} == used
 
 
+@pytest.mark.needs("kubectl")
 def test_kustomize_builds_it_with_the_base(tmp_path: Path) -> None:
-    kubectl = shutil.which("kubectl")
-    if kubectl is None:
-        pytest.skip("kubectl is not installed")
     shutil.copytree(FOLDER, tmp_path / "base")
     with (tmp_path / "base" / "kustomization.yaml").open("a") as file:
         file.write("components:\n  - limit-store\n")
-    built = subprocess.run([kubectl, "kustomize", tmp_path / "base"], capture_output=True, text=True, check=True).stdout
+    command = ["kubectl", "kustomize", str(tmp_path / "base")]
+    built = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert built.count("AM_LIMIT_STORE_PASSWORD") == 1
 
 
@@ -84,6 +83,7 @@ def test_the_replicas_are_told_where_the_store_is_and_its_password(tmp_path: Pat
     assert limits.store == f"redis://{SERVICE['metadata']['name']}:{SERVICE['spec']['ports'][0]['port']}"
 
 
+@pytest.mark.needs("redis-server")
 async def test_a_server_with_these_options_is_a_store(tmp_path: Path) -> None:
     options = [text.replace("$(PASSWORD)", "a-password") for text in VALKEY["args"]]
     with redis_server(tmp_path, *options) as redis:

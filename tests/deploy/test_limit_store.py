@@ -13,6 +13,7 @@ import pytest
 from tests.support.redis_server import redis_server
 from tests.support.running import ROOT, Running, running
 
+pytestmark = pytest.mark.needs("redis-server")
 CONFIG = """
 [limits]
 store = "{store}"

@@ -1,5 +1,4 @@
 import json
-import shutil
 import signal
 import threading
 from collections import Counter
@@ -13,11 +12,11 @@ import pytest
 from websockets.sync.client import connect
 from websockets.sync.connection import Connection
 
-from tests.deploy.balancers import balancing
+from tests.deploy.balancers import BALANCERS, balancing
 from tests.support.running import Running, running
-from tests.support.script import counts, says, stops
-from tests.support.servers.chat import ChatUpstream
-from tests.support.servers.steps import Ask, Pause, Step
+from tests.wire.script import counts, says, stops
+from tests.wire.servers.chat import ChatUpstream
+from tests.wire.servers.steps import Ask, Pause, Step
 
 STREAMS = 12
 LAST = ("response.completed", "response.incomplete", "response.failed")
@@ -97,13 +96,11 @@ def port_of(replica: Running) -> int:
     return httpx.URL(replica.url).port or 0
 
 
-@pytest.mark.parametrize("balancer", ["nginx", "haproxy"])
+@BALANCERS
 def test_a_killed_and_a_drained_replica_harm_no_stream_of_the_others(
     balancer: str, upstream: ChatUpstream, tmp_path: Path
 ) -> None:
     """And those of the drained one end properly: the short ones as they would have, the long ones with a reason."""
-    if shutil.which(balancer) is None:
-        pytest.skip(f"{balancer} is not installed")
     with ExitStack() as stack:
         three = replicas(upstream, tmp_path, stack, grace=3)
         url = stack.enter_context(balancing(balancer, [port_of(replica) for replica in three.values()], tmp_path))
@@ -132,12 +129,10 @@ def test_a_killed_and_a_drained_replica_harm_no_stream_of_the_others(
         assert [stream.last for stream in late] == ["response.completed"] * 4
 
 
-@pytest.mark.parametrize("balancer", ["nginx", "haproxy"])
+@BALANCERS
 def test_a_websocket_goes_through_and_ends_behind_its_turn_when_its_replica_is_drained(
     balancer: str, tmp_path: Path
 ) -> None:
-    if shutil.which(balancer) is None:
-        pytest.skip(f"{balancer} is not installed")
     (tmp_path / "config.toml").write_text("[server]\nshutdown_grace = 30\n")  # a busy machine tells the story slowly
     with running(folder=tmp_path) as replica, balancing(balancer, [port_of(replica)] * 3, tmp_path) as url:
         with connect(url.replace("http", "ws", 1) + "/v1/responses") as websocket:

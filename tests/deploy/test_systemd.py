@@ -16,7 +16,6 @@ from tests.support.running import ROOT
 UNIT = ROOT / "deploy" / "systemd" / "am-proxy.service"
 TEXT = UNIT.read_text()
 INSTALL = (ROOT / "docs" / "install.md").read_text()
-ANALYZE = shutil.which("systemd-analyze")
 
 
 def values(name: str) -> list[str]:
@@ -24,7 +23,7 @@ def values(name: str) -> list[str]:
     return re.findall(rf"^{name}=(.*)$", TEXT, re.MULTILINE)
 
 
-@pytest.mark.skipif(ANALYZE is None, reason="systemd-analyze is not installed")
+@pytest.mark.needs("systemd-analyze")
 def test_systemd_accepts_it_and_rates_it_as_protected(tmp_path: Path) -> None:
     unit = tmp_path / UNIT.name
     program = shlex.split(values("ExecStart")[0])[0]

@@ -15,9 +15,9 @@ from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
 from app.protocol.response import Identity
 from tests.support import emitters, relay_turns
-from tests.support.grammar import check
-from tests.support.judges import judge
-from tests.support.servers.responses import ScriptedItem, answer, begins, call, items
+from tests.wire.foreign_judges import judge
+from tests.wire.grammar import check
+from tests.wire.servers.responses import ScriptedItem, answer, begins, call, items
 
 Json = dict[str, Any]
 End = Literal["stop", "length", "content_filter", "cut off"]

@@ -17,7 +17,7 @@ from app.settings.server import KeyTable
 HEAD: Final = """\
 # Configuration
 
-<!-- Made from app/settings and app/options.py by `pytest tests/docs --bless`. Do not edit. -->
+<!-- Made from app/settings and app/options.py by `pytest tests/docs --bless docs`. Do not edit. -->
 
 AM Proxy reads the file that `--config` or `AM_CONFIG` names. Otherwise it looks for `am-proxy.toml` in the folder where
 it is started, then for `config.toml` there (the former name), then for `am-proxy/am-proxy.toml` in `$XDG_CONFIG_HOME`

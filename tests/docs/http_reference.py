@@ -24,7 +24,7 @@ WORDS: Final = tomllib.loads((ROOT / "tests" / "docs" / "http_words.toml").read_
 HEAD: Final = """\
 # HTTP API
 
-<!-- Made from the code and tests/docs/http_words.toml by `pytest tests/docs --bless`. Do not edit. -->
+<!-- Made from the code and tests/docs/http_words.toml by `pytest tests/docs --bless docs`. Do not edit. -->
 
 AM Proxy serves the [OpenAI Responses API](https://platform.openai.com/docs/api-reference/responses). This page lists
 what it accepts, what it sends, and what a client should do with each error. `GET /openapi.json` is the same in a form
@@ -213,7 +213,7 @@ def _events() -> str:
         parts.append(f"### {title}\n\n{_table('event | members | meaning', rows)}")
     parts.append("### Two streams\n")
     for title, transcript in EXAMPLES:
-        lines = (ROOT / "tests" / "transcripts" / transcript / "events.jsonl").read_text().splitlines()
+        lines = (ROOT / "tests" / "wire" / "transcripts" / transcript / "events.jsonl").read_text().splitlines()
         parts.append(f"{title}:\n\n```text\n{_names_of(json.loads(line)['type'] for line in lines)}\n```\n")
     return "\n".join(parts)
 

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +16,8 @@ PLAIN: Final = frozenset(
     {"cd", "chmod", "cp", "git", "export", "eval", "install", "openssl", "mkdir", "kill", "python3", "systemctl"}
 )
 """Commands that are not ours: the shell reads them."""
+DRIVEN: Final = frozenset({"curl", "docker", "kubectl"})
+"""Commands that are run, or read by their program: their test needs it."""
 INSTALLERS: Final = frozenset({"pip", "pipx", "uv", "uvx", "npm", "npx", "brew"})
 """tests/packaging installs the package. Here only what they run is checked."""
 
@@ -100,8 +101,6 @@ def _make(arguments: list[str]) -> None:
 
 def _docker(arguments: list[str]) -> None:
     """Each flag is one of that command of docker. There is no engine here."""
-    if shutil.which("docker") is None:
-        return
     command = arguments[: 2 if arguments[0] == "compose" else 1]
     told = subprocess.run(["docker", *command, "--help"], capture_output=True, text=True, check=False).stdout  # noqa: S607 — the reader's
     if "Usage:" not in told:  # compose is a plugin
@@ -113,8 +112,6 @@ def _docker(arguments: list[str]) -> None:
 
 def _kubectl(arguments: list[str]) -> None:
     """What can be made without a cluster is made; the manifests are checked by tests/deploy."""
-    if shutil.which("kubectl") is None:
-        return
     if "apply" in arguments:
         made = ["kustomize", str(ROOT / arguments[-1])]
     else:

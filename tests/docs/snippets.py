@@ -44,8 +44,6 @@ TABLE: Final = (
     Row("docs/how-it-works.md", ("text",), r"^AM Proxy: any", "shown"),
     # Compared with a terminal by test_terminal_output.
     Row("docs/*.md", ("text",), r"^\$ am-proxy (doctor|init)", "shown"),
-    # Compared with a terminal by tests/cli/test_comply.py.
-    Row("docs/comply.md", ("text",), r"^  ✗ ", "shown"),
     # Run by `make field`, which wrote them.
     Row("docs/field.md", ("sh", "json"), "", "shown"),
     # Compared with a terminal by tests/cli/test_replay.py.

@@ -1,15 +1,13 @@
 from pathlib import Path
 
-import pytest
-
 from tests.docs import configuration
 from tests.support.running import ROOT
 
 PAGE: Path = ROOT / "docs" / "configuration.md"
 
 
-def test_the_page_names_every_setting_as_the_code_has_it(pytestconfig: pytest.Config) -> None:
-    if pytestconfig.getoption("bless"):
+def test_the_page_names_every_setting_as_the_code_has_it(blessed: Path | None) -> None:
+    if blessed == PAGE.parent:
         PAGE.write_text(configuration.page())
     assert PAGE.read_text() == configuration.page()
 

@@ -29,8 +29,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     return build_app(load({}, {}, tmp_path_factory.mktemp("folder"))).fastapi
 
 
-def test_the_page_is_current(app: FastAPI, pytestconfig: pytest.Config) -> None:
-    if pytestconfig.getoption("bless"):
+def test_the_page_is_current(app: FastAPI, blessed: Path | None) -> None:
+    if blessed == PAGE.parent:
         PAGE.write_text(http_reference.page(app))
     assert PAGE.read_text() == http_reference.page(app)
 

@@ -1,17 +1,16 @@
 """The map of the code, in `app/__init__.py` and on the page that shows it, is compared with the folders."""
 
 import re
-
-import pytest
+from pathlib import Path
 
 import app
 from tests.support.running import ROOT
 
 
-def test_how_it_works_shows_the_map_of_the_code(pytestconfig: pytest.Config) -> None:
+def test_how_it_works_shows_the_map_of_the_code(blessed: Path | None) -> None:
     page = ROOT / "docs" / "how-it-works.md"
     shown = f"```text\n{(app.__doc__ or '').strip()}\n```"
-    if pytestconfig.getoption("bless"):
+    if blessed == page.parent:
         page.write_text(re.sub(r"```text\n.*?\n```", lambda _: shown, page.read_text(), flags=re.DOTALL))
     assert shown in page.read_text()
 

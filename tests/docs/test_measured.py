@@ -1,6 +1,7 @@
 """Figures that pages show are those that the measurements wrote."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -12,14 +13,14 @@ NUMBERS = dict(enumerate(_FROM_EIGHT.split(), 8))
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/comparison.md"])
-def test_the_table_of_measured_facts_is_current(page: str, pytestconfig: pytest.Config) -> None:
-    if pytestconfig.getoption("bless"):
+def test_the_table_of_measured_facts_is_current(page: str, blessed: Path | None) -> None:
+    if blessed == ROOT / "docs":
         measured.bless(page, measured.table())
     assert measured.shown(page) == measured.table()
 
 
-def test_the_worked_example_of_scaling_is_computed_from_the_measured_figures(pytestconfig: pytest.Config) -> None:
-    if pytestconfig.getoption("bless"):
+def test_the_worked_example_of_scaling_is_computed_from_the_measured_figures(blessed: Path | None) -> None:
+    if blessed == ROOT / "docs":
         measured.bless("docs/scaling.md", sizing.example())
     assert measured.shown("docs/scaling.md") == sizing.example()
 

@@ -1,4 +1,4 @@
-"""Blocks of the pages for clients that are not among our packages: run where `make conformance` has installed them."""
+"""Blocks of the pages for clients that are not among our packages: `make test-all` installs them."""
 
 import re
 import subprocess
@@ -14,11 +14,10 @@ from app.settings import Model, Settings, Upstream
 from tests.conformance.install import PYTHON
 from tests.docs.shell_commands import URL
 from tests.docs.snippets import Snippet, snippets, way_of
-from tests.support.codex import Codex, modules_with
+from tests.support.codex import Codex
 from tests.support.running import surroundings
 from tests.support.serving import serving
 
-NODE_MODULES: Final = modules_with("@openai/codex")
 BASE: Final = next(each.text for each in snippets() if way_of(each) == "codex" and "wire_api" in each.text)
 """The block that others of Codex's configuration add a line to."""
 
@@ -42,10 +41,9 @@ def url() -> Iterator[str]:
         yield address
 
 
+@pytest.mark.needs("the Python clients")
 @in_way("compile")
 def test_a_program_of_another_client_runs_and_prints(snippet: Snippet, url: str, tmp_path: Path) -> None:
-    if not PYTHON.exists():
-        pytest.skip("its packages are not there (make conformance installs them): the program was only parsed")
     program = snippet.text.replace(URL, url)
     command = [str(PYTHON), "-c", program]
     ended = subprocess.run(
@@ -56,15 +54,12 @@ def test_a_program_of_another_client_runs_and_prints(snippet: Snippet, url: str,
 
 
 @in_way("codex")
-def test_codex_answers_with_the_configuration_of_the_page(snippet: Snippet, url: str, tmp_path: Path) -> None:
-    if NODE_MODULES is None:
-        pytest.skip("Codex is not there (make conformance installs it): its configuration was only read")
+def test_codex_answers_with_the_configuration_of_the_page(snippet: Snippet, url: str, codex: Codex) -> None:
     text = snippet.text
     if "base_url" not in text:
         text = BASE + text.partition("]\n")[2]  # "with one more line"
     settings = tomllib.loads(text)
-    codex = Codex(NODE_MODULES, tmp_path / ".codex")
-    codex.work.mkdir(parents=True)
+    codex.work.mkdir()
     (codex.folder / "config.toml").write_text(text.replace(URL, url))
     if catalogue := settings.get("model_catalog_json"):
         listed = httpx.get(f"{url}/v1/models?client_version=0.169.0", timeout=10)

@@ -19,12 +19,12 @@ from app.settings import GIVEN, load
 from app.upstreams.litellm_chat import load as load_litellm
 from tests.support.providers import changed
 from tests.support.running import ROOT
-from tests.support.script import says, stops
-from tests.support.servers import AnthropicUpstream, ChatUpstream, ResponsesUpstream, ScriptedUpstream
-from tests.support.servers import anthropic as claude
-from tests.support.servers.responses import answer as response
-from tests.support.servers.responses import message
 from tests.support.serving import serving
+from tests.wire.script import says, stops
+from tests.wire.servers import AnthropicUpstream, ChatUpstream, ResponsesUpstream, ScriptedUpstream
+from tests.wire.servers import anthropic as claude
+from tests.wire.servers.responses import answer as response
+from tests.wire.servers.responses import message
 
 PAGE: Final = (ROOT / "docs" / "providers.md").read_text()
 KEY: Final = "a-key-of-nobody"

@@ -3,7 +3,6 @@
 import json
 import re
 import shlex
-import shutil
 import subprocess
 import tomllib
 from collections.abc import Iterator
@@ -15,8 +14,9 @@ import yaml
 
 from app.__main__ import main
 from app.providers.lookup import PROVIDERS
-from tests.docs.shell_commands import URL, check_block, check_command, commands
+from tests.docs.shell_commands import DRIVEN, URL, check_block, check_command, commands
 from tests.docs.snippets import Snippet, inline_commands, pages, snippets, way_of
+from tests.support.node import NODE, modules_with
 from tests.support.python_programs import PythonPrograms, python_programs
 from tests.support.running import ROOT, Running, running, surroundings
 
@@ -28,9 +28,25 @@ CODEX_KEYS = {
 
 
 def in_way(way: str) -> pytest.MarkDecorator:
-    """The blocks that are checked in one way."""
-    found = [pytest.param(each, id=each.name) for each in SNIPPETS if way_of(each) == way]
+    """The blocks that are checked in one way, marked with the programs that this takes."""
+    found = [
+        pytest.param(each, id=each.name, marks=[pytest.mark.needs(program) for program in driven(each, way)])
+        for each in SNIPPETS
+        if way_of(each) == way
+    ]
     return pytest.mark.parametrize("snippet", found)
+
+
+def driven(snippet: Snippet, way: str) -> list[str]:
+    """The programs."""
+    if way == "node":
+        return ["node", *(f"npm:{name}" for name in imported(snippet))]
+    return sorted(DRIVEN & {words[0] for words in commands(snippet.text)}) if way == "shell" else []
+
+
+def imported(snippet: Snippet) -> list[str]:
+    """The packages that a program for Node imports."""
+    return re.findall(r'^import .* from "(.*)";$', snippet.text, re.MULTILINE)
 
 
 @pytest.fixture(scope="module")
@@ -77,17 +93,9 @@ def test_a_python_program_runs_and_prints(
 
 @in_way("node")
 def test_a_javascript_program_runs_and_prints(snippet: Snippet, server: Running, tmp_path: Path) -> None:
-    node, modules = shutil.which("node"), ROOT / ".cache" / "npm" / "node_modules"
-    if node is None:
-        pytest.skip("Node is not installed: the program was NOT run")
     (tmp_path / "program.mjs").write_text(at(server, snippet.text))
-    run([node, "--check", "program.mjs"], tmp_path)
-    if not all(
-        (modules / name).exists() for name in re.findall(r'^import .* from "(.*)";$', snippet.text, re.MULTILINE)
-    ):
-        pytest.skip("its packages are not there: the program was only parsed")
-    (tmp_path / "node_modules").symlink_to(modules)
-    assert run([node, "program.mjs"], tmp_path).strip()
+    (tmp_path / "node_modules").symlink_to(modules_with(*imported(snippet)))
+    assert run([NODE, "program.mjs"], tmp_path).strip()
 
 
 @in_way("shell")
@@ -102,7 +110,7 @@ def test_a_command_within_a_sentence_is_understood(page: str, command: str) -> N
         check_command(shlex.split(command))
 
 
-TESTED_ELSEWHERE = {"serve", "launch", "init", "comply", "replay"}
+TESTED_ELSEWHERE = {"serve", "launch", "init", "replay"}
 """Commands that need a server, a person or files."""
 
 
@@ -173,12 +181,13 @@ def test_the_yaml_is_a_mapping(snippet: Snippet) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["am-proxy serve --prot 9", "am-proxy serv", "make srve", "docker run --read-onl x", "some-program --flag"],
+    [
+        *("am-proxy serve --prot 9", "am-proxy serv", "make srve", "some-program --flag"),
+        pytest.param("docker run --read-onl x", marks=pytest.mark.needs("docker")),
+    ],
 )
 def test_a_command_with_a_mistake_is_noticed(command: str) -> None:
     """The checks above can fail."""
-    if command.startswith("docker") and shutil.which("docker") is None:
-        pytest.skip("docker is not installed")
     with pytest.raises((AssertionError, SystemExit)):
         check_command(shlex.split(command))
 

@@ -8,9 +8,9 @@ import pytest
 from tests.docs.snippets import FENCED
 from tests.support.doctor_failures import CALLS, SAYS
 from tests.support.running import ROOT
-from tests.support.servers import Ask, Json, Status, Step
 from tests.support.surveyed_server import SurveyedServer, ollama, shown
 from tests.support.terminal import am_proxy, terminal
+from tests.wire.servers import Ask, Json, Status, Step
 
 TINY: dict[str, Json] = {"tinyllama": shown("llama", 2048), "qwen3:8b": shown("qwen3", 40_960, "tools", "thinking")}
 QWEN: dict[str, Json] = {"qwen3:8b": TINY["qwen3:8b"], "gpt-oss:20b": shown("gptoss", 131_072, "tools", "thinking")}

@@ -17,13 +17,13 @@ from app.emitter.emitter import Emitter
 from app.emitter.ledger import MisuseError
 from app.emitter.rules import CALL_NOT_OPEN, CUT, CUT_IN_SEVERAL_CALLS
 from app.protocol.problems import Problem
-from tests.support.consumer import check_consumed
 from tests.support.emitters import COMPLETED_AT, COUNTED, END, FORBIDDEN, LENGTH, calls, new_emitter, plain, played
 from tests.support.event_lines import event_lines
-from tests.support.grammar import check
-from tests.support.judges import judge
 from tests.support.sample_answers import ANSWERS, CITATION, TOO_LONG
 from tests.support.unfinished_answers import UNFINISHED
+from tests.wire.consumer import check_consumed
+from tests.wire.foreign_judges import judge
+from tests.wire.grammar import check
 
 ALL = ANSWERS | UNFINISHED
 

@@ -27,10 +27,10 @@ from app.emitter.deltas import (
 from app.emitter.emitter import Emitter
 from app.emitter.ledger import MisuseError
 from app.protocol.problems import ERROR_SHAPES, Problem
-from tests.support.consumer import check_consumed
 from tests.support.emitters import FORBIDDEN, USAGE, new_emitter, plain, written
-from tests.support.grammar import check
-from tests.support.judges import judge
+from tests.wire.consumer import check_consumed
+from tests.wire.foreign_judges import judge
+from tests.wire.grammar import check
 
 CITATION = {"type": "url_citation", "url": "https://a.example", "title": "A", "start_index": 0, "end_index": 2}
 

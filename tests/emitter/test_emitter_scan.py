@@ -10,7 +10,7 @@ from app.emitter.deltas import CallArguments, CallOpened, Delta, ImageWritten, R
 from tests.support.emitters import new_emitter
 from tests.support.relay_turns import new_turn
 from tests.support.scan import assert_linear
-from tests.support.servers.responses import begins, call, ends, items, message
+from tests.wire.servers.responses import begins, call, ends, items, message
 
 Json = dict[str, Any]
 

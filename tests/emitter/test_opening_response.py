@@ -7,7 +7,7 @@ import pytest
 
 from app.emitter.opening_response import opening_response
 from app.parsing.request_body import parse_request
-from tests.support.judges import judge_response
+from tests.wire.foreign_judges import judge_response
 
 
 def echo(**fields: object) -> dict[str, Any]:

@@ -6,8 +6,8 @@ import pytest
 
 from app.emitter.deltas import CallArguments, CallOpened, Delta, ProviderStateAdded, ReasoningDelta, TextDelta
 from tests.support.emitters import END, FORBIDDEN, LENGTH, calls, played, written
-from tests.support.grammar import check
-from tests.support.judges import judge
+from tests.wire.foreign_judges import judge
+from tests.wire.grammar import check
 
 S, T = {"signature": "s"}, {"signature": "t"}
 

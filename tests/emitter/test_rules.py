@@ -39,7 +39,7 @@ from app.protocol.events import Event
 from app.protocol.output_items import OutputItem
 from app.protocol.problems import Problem
 from tests.support.emitters import USAGE, calls, new_emitter, plain
-from tests.support.grammar import check
+from tests.wire.grammar import check
 
 Json = dict[str, Any]
 

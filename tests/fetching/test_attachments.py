@@ -11,13 +11,13 @@ from app.fetching.attachments import PIECE, data_uri
 from app.fetching.fetcher import Fetched
 from app.options import Can
 from app.settings import Model, Secret, Server, Settings, Upstream
-from tests.support.script import text_turn
-from tests.support.servers import AnthropicUpstream, ChatUpstream, GeminiUpstream
-from tests.support.servers import anthropic as claude
-from tests.support.servers.gemini import answers as candidate
-from tests.support.servers.server import ScriptedUpstream
 from tests.support.serving import serving
-from tests.support.web_site import PDF, PNG, Site, page
+from tests.wire.script import text_turn
+from tests.wire.servers import AnthropicUpstream, ChatUpstream, GeminiUpstream
+from tests.wire.servers import anthropic as claude
+from tests.wire.servers.gemini import answers as candidate
+from tests.wire.servers.server import ScriptedUpstream
+from tests.wire.web_site import PDF, PNG, Site, page
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

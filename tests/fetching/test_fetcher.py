@@ -12,7 +12,7 @@ from app.fetching.addresses import CheckedAddresses, LookUps, PrivateAddressErro
 from app.fetching.fetcher import AT_ONCE, Budget, Fetched, Fetcher, Wanted
 from app.fetching.url_policy import is_public
 from app.protocol.problems import ProblemError
-from tests.support.web_site import PDF, PNG, Page, Site, page, redirect
+from tests.wire.web_site import PDF, PNG, Page, Site, page, redirect
 
 OPEN = "127.0.0.1"
 """Stands for every public address."""

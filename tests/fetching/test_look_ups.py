@@ -17,7 +17,7 @@ from app.http_client.one_request import one_get
 from app.off_loop import OWNER
 from app.protocol.problems import ProblemError
 from app.upstreams.http_server import HttpServer
-from tests.support.web_site import PNG, Site, page
+from tests.wire.web_site import PNG, Site, page
 
 ASYNCIO_THREADS = 2
 MALLORY = "key:mallory"

@@ -1,4 +1,4 @@
-"""Asks a server with `am-proxy comply`, and takes what belongs to this machine out of the answer."""
+"""Judges a server with `python -m tests.judges`, and takes what belongs to this machine out of the answer."""
 
 import http.client
 import json
@@ -62,8 +62,9 @@ def asked(address: Address) -> Json:
     status = websocket_status(address)
     flags = ["--model", address.model, *(["--key", address.key] if address.key else [])]
     flags += ["--websocket"] if status == HTTPStatus.SWITCHING_PROTOCOLS else []
+    command = ["-m", "tests.judges", address.url, *flags]
     ended = subprocess.run(
-        [sys.executable, "-m", "app", "comply", address.url, *flags, "--json"],
+        [sys.executable, *command, "--json"],
         cwd=ROOT,
         env=surroundings(),
         capture_output=True,
@@ -80,20 +81,13 @@ def asked(address: Address) -> Json:
         "openai": own_version("openai"),
         "how": clean(address.how),
         "files": {name: clean(text) for name, text in address.files.items()},
-        "comply": clean(shlex.join(["am-proxy", "comply", address.url, *flags])),
+        "judged": clean(shlex.join(["python", *command])),
         "questions": {
-            each["name"]: [
-                {
-                    "rule": finding["rule"],
-                    "is_fault": finding["is_fault"],
-                    "says": finding["says"],
-                    "breaks": finding["breaks"],
-                    "detail": clean(finding["detail"]),
-                    "quote": shortened(clean(finding["quote"])),
-                }
-                for finding in each["findings"]
+            name: [
+                {**finding, "detail": clean(finding["detail"]), "quote": shortened(clean(finding["quote"]))}
+                for finding in findings
             ]
-            for each in answer["questions"]
+            for name, findings in answer["questions"].items()
         },
     }
 

@@ -12,8 +12,8 @@ from tests.conformance.scripted_model import scripted_models
 from tests.field.asking import Address
 from tests.support.event_scripts import as_events
 from tests.support.running import running
-from tests.support.script import call_turn, counts, opens, says, stops, text_turn
-from tests.support.servers import Ask, Pause, Script, Step
+from tests.wire.script import call_turn, counts, opens, says, stops, text_turn
+from tests.wire.servers import Ask, Pause, Script, Step
 
 
 def _with_own_ids(script: Script) -> Script:

@@ -30,8 +30,8 @@ HEAD: Final = """\
 # Responses servers, tested for their clients
 
 `make field` wrote this page. It starts servers that have a Responses API, one after another, and asks each of them \
-the questions of [`am-proxy comply URL`](comply.md): over HTTP and, where the server offers it, over a websocket. Each \
-finding names a rule, and the client that is known to break where it is broken.
+the questions of [`python -m tests.judges URL`](compliance.md#any-server): over HTTP and, where the server offers it, \
+over a websocket. Each finding names a rule, and the client that is known to break where it is broken.
 
 This is no ranking. A server that was made for other clients than these may break their rules and serve its own \
 clients well. Everything below is what was seen in one run, of one version, with one model and one configuration.
@@ -46,8 +46,9 @@ clients well. Everything below is what was seen in one run, of one version, with
 FOOT: Final = """\
 ## How to read it
 
-- A rule stands for a client that broke on it, in a test or in its code. [comply.md](comply.md#faults) lists all \
-rules. A question with ✗ can still be answered well for every other client.
+- A rule stands for a client that broke on it, in a test or in its code. \
+[tests/judges/client_rules.py](../tests/judges/client_rules.py) lists all rules. A question with ✗ \
+can still be answered well for every other client.
 - A question is counted for the server that answers it. Where the server behind a bridge is the cause, a note says so.
 - "Seen in this run" is what the server sent, and the beginning of the event or body. Ports are 8080 for the server \
 and 8000 for the one behind it; they were others.
@@ -61,8 +62,8 @@ asked.
 
 `make field` repeats all of it, and `make field ARGS="--server vllm"` one server. `make servers` and \
 `make bench-peers` install them. The commands below each table start a server by hand, in a checkout of AM Proxy after \
-that: `FOLDER` is any folder, `KEY` any key, and programs without a path are in `.cache/bench`. `am-proxy comply URL` \
-itself needs nothing but AM Proxy, and any other model does as well as the tiny one.
+that: `FOLDER` is any folder, `KEY` any key, and programs without a path are in `.cache/bench`. Any other model \
+does as well as the tiny one.
 
 ## Is your server shown wrongly?
 
@@ -159,7 +160,7 @@ def _server(tested: Tested, found: Json | None, numbers: Numbers) -> str:
         f"`{name}`:\n\n```{'toml' if name.endswith('.toml') else 'json'}\n{text.strip()}\n```"
         for name, text in found["files"].items()
     ]
-    return "\n\n".join([*parts, *files, f"```sh\n{found['how']}\n{found['comply']}\n```"])
+    return "\n\n".join([*parts, *files, f"```sh\n{found['how']}\n{found['judged']}\n```"])
 
 
 def _websocket(found: Json) -> str:

@@ -61,7 +61,7 @@ def drive(names: Sequence[str]) -> dict[str, Json]:
 
 def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(description="test Responses servers with am-proxy comply")
+    parser = argparse.ArgumentParser(description="judge Responses servers")
     parser.add_argument("--server", action="append", choices=list(SERVERS), default=[])
     arguments = parser.parse_args()
     known: dict[str, Json] = json.loads(FOUND.read_text("utf-8")) if FOUND.is_file() else {}

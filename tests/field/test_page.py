@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from app.cli.comply_questions import OVER_WEBSOCKET, QUESTIONS
 from tests.conformance.install import ROOT
 from tests.field.asking import LONGEST_QUOTE, Address, Cleaned, asked, shortened, websocket_status
 from tests.field.notes import NOTES
@@ -14,7 +13,8 @@ from tests.field.own import OWN, own_lane
 from tests.field.page import FOUND, PAGE, Numbers, page, sign
 from tests.field.run import broken
 from tests.field.servers import GROUPS, SERVERS
-from tests.support.judged_server import Answers, judged_server
+from tests.judges.judged_server import Answers, judged_server
+from tests.judges.questions import OVER_WEBSOCKET, QUESTIONS
 
 Json = dict[str, Any]
 KNOWN: dict[str, Json] = json.loads(FOUND.read_text("utf-8"))
@@ -25,7 +25,7 @@ def finding(rule: str, *, is_fault: bool = True, detail: str = "d", quote: str =
 
 
 def found(websocket: int = 404, **questions: list[Json]) -> Json:
-    ground = {"date": "2026-11-19", "version": "a 1", "openai": "3", "how": "a", "files": {}, "comply": "c"}
+    ground = {"date": "2026-11-19", "version": "a 1", "openai": "3", "how": "a", "files": {}, "judged": "c"}
     return {**ground, "websocket": websocket, "questions": questions}
 
 
@@ -85,7 +85,7 @@ def test_a_server_is_asked_and_what_it_breaks_is_kept() -> None:
         assert websocket_status(Address(f"{url}/other", "scripted")) == 404
     assert list(kept["questions"]) == [*QUESTIONS, *OVER_WEBSOCKET]
     assert broken(kept) == ["error-body"]
-    assert kept["comply"] == "am-proxy comply http://127.0.0.1:8080/v1 --model scripted --websocket"
+    assert kept["judged"] == "python -m tests.judges http://127.0.0.1:8080/v1 --model scripted --websocket"
 
 
 def test_a_lane_of_this_server_is_asked_over_its_websocket_too() -> None:

@@ -24,10 +24,10 @@ from app.transports.auth import ANYONE
 from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_chat import LitellmChat
 from app.wiring import build_catalogue
-from tests.fields.field_samples import PARAMETERS, Case, Json
 from tests.support.emitters import ReadableSealer
 from tests.support.providers import openai_is_here
-from tests.support.servers import KEY
+from tests.wire.fields.field_samples import PARAMETERS, Case, Json
+from tests.wire.servers import KEY
 
 NOWHERE: Final = "http://127.0.0.1:9/v1"
 """Nothing is sent."""

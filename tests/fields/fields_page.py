@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tests.fields.field_lanes import Outcome
-from tests.fields.quiet_fields import reason
+from tests.wire.fields.quiet_fields import reason
 
 HEAD: Final = """\
 # Every field of a request
 
-<!-- Made from what becomes of each field by `pytest tests/fields --bless`. Do not edit. -->
+<!-- Made from what becomes of each field by `pytest tests/fields --bless docs`. Do not edit. -->
 
 What AM Proxy does with each parameter, input item, content part, tool, `tool_choice`, value of `include` and websocket
 frame of the Responses API, as the Python package `openai` {version} knows them, and a few that Codex and Open Responses
@@ -35,6 +35,12 @@ Other models may take less, as far as that is known: then there are more warning
 """
 LABELS: Final = {"relay": "responses"}
 """Of lanes that this document names differently."""
+SEARCHES: Final = {
+    "user_location": "Its members have rows of their own.",
+    "external_web_access": "This server's search finds texts, and opens no page for a model.",
+    "search_content_types": "This server's search finds texts, and opens no page for a model.",
+}
+"""Why a member of `web_search` has no effect, where this server searches."""
 TITLES: Final = {
     "parameter": "Parameters",
     "item": "Items of the input",
@@ -61,7 +67,7 @@ class Row(NamedTuple):
     def sentence(self) -> str:
         """What the client reads, or why it reads nothing."""
         said = next((outcome.sentence for outcome in self.outcomes if outcome.sentence), "")
-        return said or (reason(self.name) if "quiet" in self.words else "")
+        return said or (reason(self.name) or SEARCHES[self.name.rpartition(".")[2]] if "quiet" in self.words else "")
 
 
 def page(rows: Sequence[Row], lanes: Sequence[str], version: str) -> str:

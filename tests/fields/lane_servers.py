@@ -5,17 +5,16 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Final, NamedTuple
 
-from tests.fields.field_lanes import LANES, Outcome, settings_of
-from tests.fields.field_samples import Case
+from tests.fields.field_lanes import Outcome, settings_of
 from tests.support.providers import openai_is_here
-from tests.support.script import call_turn, text_turn
-from tests.support.search_server import SearchServer
-from tests.support.servers import AnthropicUpstream, Ask, ChatUpstream, ResponsesUpstream, ScriptedUpstream, Step
-from tests.support.servers.anthropic import begins, ends, text
-from tests.support.servers.functions_only import VllmResponses
-from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
-from tests.support.sockets import opened
+from tests.wire.fields.field_samples import Case
+from tests.wire.script import call_turn, text_turn
+from tests.wire.search_server import SearchServer
+from tests.wire.servers import Ask, ChatUpstream, ScriptedUpstream, Step
+from tests.wire.servers.functions_only import VllmResponses
+from tests.wire.servers.responses import answer, message
+from tests.wire.sockets import opened
 
 QUERY: Final = "cats"
 GREETING: Final = answer(message("msg_1", "Hi"))
@@ -50,12 +49,7 @@ def _chat(ask: Ask) -> list[Step]:
 
 
 def _upstream(name: str) -> ScriptedUpstream:
-    via = LANES[name][0]["via"]
-    if via == "messages":
-        return AnthropicUpstream([*begins(), *text(0, "Hi"), *ends()])
-    if via == "responses":
-        return VllmResponses(GREETING) if name == "functions" else ResponsesUpstream(GREETING)
-    return ChatUpstream(_chat, also="prompt_cache_retention")
+    return VllmResponses(GREETING) if name == "functions" else ChatUpstream(_chat, also="prompt_cache_retention")
 
 
 @contextmanager

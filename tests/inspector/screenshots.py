@@ -8,9 +8,9 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.chromium import CHROMIUM, QUIET
 from tests.support.running import ROOT
-from tests.support.script import counts, says, stops
-from tests.support.servers import ChatUpstream, Pause, Status, Step
 from tests.support.serving import serving
+from tests.wire.script import counts, says, stops
+from tests.wire.servers import ChatUpstream, Pause, Status, Step
 
 PICTURES: Final = ROOT / "docs" / "images"
 SIZE: Final = {"width": 1280, "height": 760}

@@ -14,10 +14,10 @@ from openai import OpenAI
 from app.settings import Model, Secret, Settings, Upstream
 from tests.inspector.test_turn_endpoints import rows
 from tests.support.codex import Codex
-from tests.support.script import call_turn, counts, text_turn
-from tests.support.servers import Ask, ChatUpstream, Step
 from tests.support.serving import serving
 from tests.support.several_workers import several_workers, soon
+from tests.wire.script import call_turn, counts, text_turn
+from tests.wire.servers import Ask, ChatUpstream, Step
 
 pytestmark = pytest.mark.xdist_group("node")
 COMMAND: Final = {"cmd": "echo 3 passed"}

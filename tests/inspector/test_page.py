@@ -1,6 +1,5 @@
 """The page in a real browser, where there is one."""
 
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,12 +8,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from app.settings import Server, Settings
-from tests.support.chromium import CHROMIUM
 from tests.support.python_programs import PythonPrograms, python_programs
 from tests.support.running import surroundings
 from tests.support.serving import serving
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +152,7 @@ OpenAI(base_url="{url}/v1", api_key="none").responses.create(model="demo", input
     expect(page.locator("#watched .pane:not([hidden]) > .json")).to_contain_text("I am somebody else.")
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="Node is not installed")
+@pytest.mark.needs("node")
 @pytest.mark.parametrize("stream", [True, False])
 def test_what_is_copied_as_javascript_can_be_read(page: Page, stream: bool, tmp_path: Path) -> None:  # noqa: FBT001 — a column
     page.set_checked("#stream", stream)
@@ -171,7 +167,7 @@ def test_what_is_copied_as_javascript_can_be_read(page: Page, stream: bool, tmp_
     assert ended.returncode == 0, ended.stderr
 
 
-@pytest.mark.parametrize("language", ["curl", "python"])
+@pytest.mark.parametrize("language", [pytest.param("curl", marks=pytest.mark.needs("curl")), "python"])
 @pytest.mark.parametrize("stream", [True, False])
 def test_what_is_copied_runs_elsewhere(
     page: Page,

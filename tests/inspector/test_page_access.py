@@ -8,11 +8,9 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.settings import Server, Settings
-from tests.support.chromium import CHROMIUM
 from tests.support.running import ROOT
 from tests.support.serving import serving
 
-in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 STYLE: Final = "".join((ROOT / f"app/inspector/static/{name}.css").read_text() for name in ("style", "watch"))
 SETTLED = 20_000
 LEAST: Final = 4.5
@@ -85,7 +83,6 @@ def test_no_text_has_a_colour_beyond_these() -> None:
     assert "opacity: ." not in STYLE.replace("button:disabled { opacity: .5;", "")
 
 
-@in_a_browser
 def test_tabs_are_stepped_through_by_arrow_keys_and_lead_to_their_panels(page: Page, url: str) -> None:
     ask(page, url)
     tabs = page.locator(".run [role=tab]")
@@ -105,7 +102,6 @@ def test_tabs_are_stepped_through_by_arrow_keys_and_lead_to_their_panels(page: P
     expect(page.locator("#view-watch")).to_be_visible()
 
 
-@in_a_browser
 def test_no_two_elements_have_one_id(page: Page, url: str) -> None:
     ask(page, url)
     page.fill("#beside", "demo")
@@ -117,7 +113,6 @@ def test_no_two_elements_have_one_id(page: Page, url: str) -> None:
     assert len(ids) == len(set(ids)) > 20
 
 
-@in_a_browser
 def test_lists_name_their_active_option(page: Page, url: str) -> None:
     ask(page, url)
     page.focus(".events")
@@ -134,7 +129,6 @@ def test_lists_name_their_active_option(page: Page, url: str) -> None:
     assert active == page.locator("#turns [aria-selected=true]").get_attribute("id")
 
 
-@in_a_browser
 def test_the_page_has_one_main_landmark_and_announces_states_only(page: Page, url: str) -> None:
     ask(page, url)
     assert page.locator("main:not([role])").count() == page.locator("main").count() == 1
@@ -142,7 +136,6 @@ def test_the_page_has_one_main_landmark_and_announces_states_only(page: Page, ur
     assert set(live) <= {"", "completed"}
 
 
-@in_a_browser
 def test_the_state_of_an_answer_is_announced_once_for_each_change(page: Page, url: str) -> None:
     page.goto(url)
     expect(page.locator("#model")).to_have_value("demo")
@@ -162,7 +155,6 @@ def test_the_state_of_an_answer_is_announced_once_for_each_change(page: Page, ur
     assert len(states) == len(set(states)) <= 3
 
 
-@in_a_browser
 def test_single_key_shortcuts_can_be_turned_off(page: Page, url: str) -> None:
     page.goto(url)
     page.locator("body").press("2")
@@ -179,7 +171,6 @@ def test_single_key_shortcuts_can_be_turned_off(page: Page, url: str) -> None:
     page.check("#single-keys")
 
 
-@in_a_browser
 def test_on_a_phone_the_answer_is_scrolled_into_sight(page: Page, url: str) -> None:
     page.set_viewport_size({"width": 390, "height": 700})
     ask(page, url)
@@ -190,7 +181,6 @@ def test_on_a_phone_the_answer_is_scrolled_into_sight(page: Page, url: str) -> N
     expect(page.locator("#watched .item").first).to_be_in_viewport()
 
 
-@in_a_browser
 def test_on_a_phone_targets_are_large_enough_for_a_finger(page: Page, url: str) -> None:
     page.set_viewport_size({"width": 390, "height": 700})
     ask(page, url)
@@ -208,7 +198,6 @@ def test_on_a_phone_targets_are_large_enough_for_a_finger(page: Page, url: str) 
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-@in_a_browser
 @pytest.mark.parametrize("width", [1440, 640, 320])
 def test_nothing_is_cut_off_however_large_the_text(page: Page, url: str, width: int) -> None:
     """A width of 640 is a window of 1280 at 200 %, 320 the same at 400 %."""

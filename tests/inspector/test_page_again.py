@@ -11,10 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 from app.settings import Server, Settings
 from tests.inspector.conftest import SIZE, without_errors
 from tests.inspector.fake_feed import FakeFeed, answer, ask, detail, row, said
-from tests.support.chromium import CHROMIUM
 from tests.support.serving import serving
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 SETTLED: Final = 20_000
 TURN: Final = detail(
     row(1, model="demo"),

@@ -8,10 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.settings import Server, Settings
-from tests.support.chromium import CHROMIUM
 from tests.support.serving import serving
-
-in_a_browser = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +22,6 @@ def described(url: str) -> Any:
     return httpx.get(f"{url}/openapi.json").json()
 
 
-@in_a_browser
 def test_every_operation_and_schema_is_shown_and_every_link_leads_to_one(page: Page, url: str, described: Any) -> None:
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
@@ -48,7 +44,6 @@ def test_every_operation_and_schema_is_shown_and_every_link_leads_to_one(page: P
     assert {address.startswith(f"{url}/") for address in asked} == {True}
 
 
-@in_a_browser
 def test_a_link_to_a_schema_leads_there_and_the_page_fits_a_phone(page: Page, url: str) -> None:
     page.set_viewport_size({"width": 390, "height": 700})
     page.goto(f"{url}/docs#FunctionTool")
@@ -56,7 +51,6 @@ def test_a_link_to_a_schema_leads_there_and_the_page_fits_a_phone(page: Page, ur
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-@in_a_browser
 def test_the_inspector_leads_to_it_and_back(page: Page, url: str) -> None:
     page.goto(url)
     page.click("text=API")

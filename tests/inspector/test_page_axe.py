@@ -8,11 +8,10 @@ from playwright.sync_api import Browser, Page, expect
 
 from app.settings import Server, Settings
 from tests.inspector.fake_feed import CALL, OUTPUT, THOUGHT, FakeFeed, answer, ask, changes, detail, row, said
-from tests.support.chromium import CHROMIUM
 from tests.support.node import modules_with
 from tests.support.serving import serving
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+pytestmark = pytest.mark.needs("npm:axe-core")
 ITEMS: Final = [{"role": "user", "content": "Fix the tests."}, THOUGHT, CALL, OUTPUT]
 TEXT: Final = (
     "# Done\n1. Read [this](https://example.com/)\n```sh\npytest\n```\n| a | b |\n|---|---|\n| 1 | 2 |\n> quoted"

@@ -7,12 +7,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.support.chromium import CHROMIUM
-from tests.support.script import counts, says, stops
-from tests.support.servers import ChatUpstream, Step
 from tests.support.serving import serving
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+from tests.wire.script import counts, says, stops
+from tests.wire.servers import ChatUpstream, Step
 
 RULES: Final = "You are an agent. It is {}. " + "Read before you write. " * 40
 TOOL: Final = {"type": "function", "name": "run", "parameters": {"type": "object", "properties": {}}}

@@ -12,17 +12,13 @@ from playwright.sync_api import Browser, Page, expect
 
 from app.settings import Model, Secret, Server, Settings, Upstream
 from tests.inspector.conftest import SIZE, without_errors
-from tests.support.chromium import CHROMIUM
 from tests.support.codex import Codex
 from tests.support.node import NODE, modules_with
-from tests.support.script import call_turn, text_turn
-from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
+from tests.wire.script import call_turn, text_turn
+from tests.wire.servers import ChatUpstream
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
-    pytest.mark.xdist_group("node"),
-]
+pytestmark = [pytest.mark.needs("node", "npm:openai", "curl"), pytest.mark.xdist_group("node")]
 COMMAND: Final = "echo 3 passed > result.txt; cat result.txt"
 PREPARED: Final = "Only prepared: the client wanted no answer"
 DONE: Final = "# Done\nAll **tests** pass."

@@ -9,13 +9,11 @@ from playwright.sync_api import Page, expect
 
 from app.settings import Key, Model, Settings, Upstream
 from app.version import VERSION
-from tests.support.chromium import CHROMIUM
 from tests.support.running import running
-from tests.support.script import counts, says, stops
 from tests.support.serving import serving
 from tests.support.surveyed_server import SurveyedServer, chats, listing
+from tests.wire.script import counts, says, stops
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 KEYS = (Key(name="alice", digest=sha256(b"sk-alice").digest()),)
 DONE = [says("Hello."), stops(), counts(1, 1)]
 SETTLED = 20_000

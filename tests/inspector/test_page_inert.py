@@ -11,10 +11,8 @@ from playwright.sync_api import Browser, Page, expect
 from app.settings import Server, Settings
 from tests.inspector.conftest import SIZE, without_errors
 from tests.inspector.fake_feed import CALL, OUTPUT, FakeFeed, answer, ask, changes, detail, row, said
-from tests.support.chromium import CHROMIUM
 from tests.support.serving import serving
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 TAKEN: Final = "document.title='taken'"
 MARKUP: Final = f'"><img src=x onerror="{TAKEN}"><script>{TAKEN}</script><svg onload="{TAKEN}"><h1>'
 SVG: Final = f'<svg xmlns="http://www.w3.org/2000/svg" onload="{TAKEN}"><script>{TAKEN}</script></svg>'

@@ -9,10 +9,8 @@ from playwright.sync_api import Browser, Page, expect
 from app.settings import Server, Settings
 from tests.inspector.conftest import SIZE, without_errors
 from tests.inspector.fake_feed import FakeFeed, detail, row
-from tests.support.chromium import CHROMIUM
 from tests.support.serving import serving
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 COUNT: Final = 1000
 ROWS: Final = "#turns li"
 TOP: Final = "document.querySelector('#turns').scrollTop"

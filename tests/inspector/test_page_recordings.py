@@ -13,11 +13,9 @@ from playwright.sync_api import FilePayload, Page, expect
 from app.settings import Server, Settings
 from tests.inspector.conftest import without_errors
 from tests.inspector.fake_feed import FakeFeed, row
-from tests.support.chromium import CHROMIUM
 from tests.support.running import ROOT
 from tests.support.serving import serving
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 FOLDER: Final = ROOT / "tests" / "recordings" / "claude-tool-loop"
 FILES: Final = {file.name: file.read_bytes() for file in sorted(FOLDER.iterdir())}
 

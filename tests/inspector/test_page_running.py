@@ -9,10 +9,8 @@ from playwright.sync_api import Browser, Page, expect
 from app.settings import Server, Settings
 from tests.inspector.conftest import SIZE, without_errors
 from tests.inspector.fake_feed import FakeFeed, answer, ask, changes, detail, row, said
-from tests.support.chromium import CHROMIUM
 from tests.support.serving import serving
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 EVENTS: Final = answer(said("All of it."))
 DELTA: Final = {"type": "response.output_text.delta", "output_index": 0, "delta": "All of"}
 FIX: Final = {"role": "user", "content": "Fix the tests."}

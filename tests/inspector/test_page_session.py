@@ -9,10 +9,8 @@ from playwright.sync_api import Browser, Page, expect
 from app.settings import Server, Settings
 from tests.inspector.conftest import SIZE, without_errors
 from tests.inspector.fake_feed import CALL, OUTPUT, THOUGHT, FakeFeed, changes, detail, row, said
-from tests.support.chromium import CHROMIUM
 from tests.support.serving import serving
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 COST: Final = {"amount": 0.0123, "currency": "USD", "source": "litellm"}
 FIRST: Final[dict[str, Any]] = {
     "row": row(10, calls=["exec_command"], cost=COST),

@@ -10,13 +10,11 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from app.settings import Key, Model, Server, Settings, Upstream
-from tests.support.chromium import CHROMIUM
 from tests.support.running import running
-from tests.support.script import calls, counts, says, stops, thinks
-from tests.support.servers import ChatUpstream, Status, Step
 from tests.support.serving import serving
+from tests.wire.script import calls, counts, says, stops, thinks
+from tests.wire.servers import ChatUpstream, Status, Step
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 MARKUP = "<img src=x onerror=\"document.title='taken'\"><script>document.title='taken'</script></pre><h1>"
 KEYS = (Key(name="alice", digest=sha256(b"sk-alice").digest()),)
 DONE = [stops(), counts(1, 1)]

@@ -10,10 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 from app.settings import Server, Settings
 from tests.inspector.conftest import SIZE, without_errors
 from tests.inspector.fake_feed import CALL, OUTPUT, THOUGHT, FakeFeed, answer, ask, changes, detail, row, said
-from tests.support.chromium import CHROMIUM
 from tests.support.serving import serving
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 MANY: Final = 10_000
 RAW: Final = "".join(
     f"data: {json.dumps(chunk)}\n\n"

@@ -11,13 +11,11 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.support.chromium import CHROMIUM
-from tests.support.script import calls, counts, says, stops
-from tests.support.servers import ChatUpstream, Status, Step
 from tests.support.serving import serving
-from tests.support.web_site import PNG
+from tests.wire.script import calls, counts, says, stops
+from tests.wire.servers import ChatUpstream, Status, Step
+from tests.wire.web_site import PNG
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
 LONG = "word " * 2000
 DATA = f"data:image/png;base64,{b64encode(PNG).decode()}"
 TOOL = {"type": "function", "name": "exec_command", "parameters": {"type": "object", "properties": {}}}

@@ -8,10 +8,10 @@ import pytest
 
 from app.inspector.routes import WATCHERS_OF_ONE
 from app.settings import Key, Model, Server, Settings, Upstream
-from tests.support.script import text_turn
-from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
-from tests.support.web_site import PDF, PNG, Site, page
+from tests.wire.script import text_turn
+from tests.wire.servers import ChatUpstream
+from tests.wire.web_site import PDF, PNG, Site, page
 
 KEYS = tuple(Key(name=name, digest=sha256(name.encode()).digest()) for name in ("alice", "bob"))
 

@@ -21,10 +21,10 @@ from app.settings import Key, Model, Secret, Server, Settings, Upstream
 from tests.inspector.test_time_of_turns import searched
 from tests.inspector.test_turn_endpoints import KEYS
 from tests.support.provider_lanes import LANES, RELAYED, wired
-from tests.support.script import calls, says, stops, text_turn, thinks
-from tests.support.servers import AnthropicUpstream, Calls, ChatUpstream, Cut, Says, Script, Status, Thinks
 from tests.support.serving import serving
 from tests.upstreams.test_paused_answers import GOES_ON, PAUSES
+from tests.wire.script import calls, says, stops, text_turn, thinks
+from tests.wire.servers import AnthropicUpstream, Calls, ChatUpstream, Cut, Says, Script, Status, Thinks
 
 Json = dict[str, Any]
 EVERY: Final = {**LANES, **RELAYED}

@@ -14,11 +14,11 @@ from websockets.sync.client import connect
 
 from app.settings import Model, Search, Secret, Settings, Upstream
 from tests.inspector.test_turn_endpoints import get
-from tests.support.script import call_turn, text_turn
-from tests.support.search_server import SearchServer
-from tests.support.servers import AnthropicUpstream, ChatUpstream, Pause, Status
 from tests.support.serving import serving
 from tests.upstreams.test_paused_answers import GOES_ON, PAUSES
+from tests.wire.script import call_turn, text_turn
+from tests.wire.search_server import SearchServer
+from tests.wire.servers import AnthropicUpstream, ChatUpstream, Pause, Status
 
 Json = dict[str, Any]
 HI: Final = text_turn("Hi")

@@ -12,9 +12,9 @@ from websockets.sync.client import connect
 
 from app.settings import Key, Model, Server, Settings, Upstream
 from tests.inspector import fake_feed
-from tests.support.script import calls, counts, says, stops
-from tests.support.servers import ChatUpstream, Status, Step
 from tests.support.serving import serving
+from tests.wire.script import calls, counts, says, stops
+from tests.wire.servers import ChatUpstream, Status, Step
 
 Json = dict[str, Any]
 KEYS: Final = tuple(Key(name=name, digest=sha256(name.encode()).digest()) for name in ("alice", "bob"))

@@ -10,9 +10,9 @@ import pytest
 from app.settings import Model, Server, Settings, Upstream
 from tests.inspector.test_turn_endpoints import get
 from tests.support.provider_lanes import LANES, RELAYED, wired
-from tests.support.script import says, stops
-from tests.support.servers import Calls, ChatUpstream, Hang, Pause, Says, Status, Thinks
 from tests.support.serving import serving
+from tests.wire.script import says, stops
+from tests.wire.servers import Calls, ChatUpstream, Hang, Pause, Says, Status, Thinks
 
 Json = dict[str, Any]
 EVERY: Final = {**LANES, **RELAYED}

@@ -10,9 +10,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from tests.conformance.install import CACHE
-
-FOLDER: Final = CACHE / "recordings"
+FOLDER: Final = Path(__file__).parents[2] / ".cache" / "recordings"
 PINS: Final = Path(__file__).with_name("recordings.txt")
 VERSIONS: Final[dict[str, str]] = dict(re.findall(r"(?m)^([a-z-]+)==(\S+)", PINS.read_text("utf-8")))
 

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from app.judges import Frames
+from tests.judges import Frames
 
 A, B = {"type": "a", "text": "é\n"}, {"type": "b"}
 BODY = (

@@ -1,21 +1,24 @@
 """The rules of clients are silent about what OpenAI's own servers were recorded to answer.
 
 The recordings are those with which other projects test their clients: see docs/compliance.md. `make recordings`
-fetches them; a package that was not fetched is skipped.
+fetches them and runs these tests; a package that was not to be had is skipped.
 """
 
 import json
 from collections import Counter
 from functools import cache
+from pathlib import Path
 from typing import Final
 
 import pytest
 
-from app.judges import Frames, StreamJudge, TypesJudge, judge_answered_error, judge_answered_response
+from tests.judges import Frames, StreamJudge, TypesJudge, judge_answered_error, judge_answered_response
 from tests.judges.cassettes import Recorded, recorded
 from tests.judges.fetch_recordings import VERSIONS, archive
-from tests.support.running import ROOT
 
+pytestmark = pytest.mark.apart("make recordings")
+
+PAGE: Final = Path(__file__).parents[2] / "docs" / "compliance.md"
 EXPECTED: Final[dict[str, dict[str, set[str]]]] = {
     # a refused login at chatgpt.com, which answers before any server of the Responses API does
     "langchain-openai": {"cassettes/TestChatOpenAICodexStandard.test_stop_sequence 1": {"error-body"}},
@@ -55,4 +58,4 @@ def test_recorded_answers_break_no_rule(package: str) -> None:
     assert {name: rules for name, rules in found.items() if rules} == EXPECTED.get(package, {})
     count = Counter(answer.kind for answer in answers(package))
     row = f"| {package} | {VERSIONS[package]} | {count['stream']} | {count['whole']} | {count['error']} |"
-    assert row in (ROOT / "docs" / "compliance.md").read_text("utf-8"), row
+    assert row in PAGE.read_text("utf-8"), row

@@ -9,13 +9,15 @@ from typing import Any, Final, Literal, get_args
 import httpx
 import pytest
 
-from app.settings import Model, Secret, Settings, Upstream
 from tests.judges.cassettes import recorded
 from tests.judges.fetch_recordings import VERSIONS, archive
-from tests.support.script import text_turn
-from tests.support.servers import KEY, AnthropicUpstream, ChatUpstream, ResponsesUpstream, Says, ScriptedUpstream
-from tests.support.servers.responses import answer, message
-from tests.support.serving import serving
+from tests.wire.configuration import Model, Settings, Upstream
+from tests.wire.program import serving
+from tests.wire.script import text_turn
+from tests.wire.servers import KEY, AnthropicUpstream, ChatUpstream, ResponsesUpstream, Says, ScriptedUpstream
+from tests.wire.servers.responses import answer, message
+
+pytestmark = pytest.mark.apart("make recordings")
 
 Json = dict[str, Any]
 
@@ -34,12 +36,6 @@ REFUSED: Final[dict[str, tuple[str, tuple[Via, ...]]]] = {
 
 No response is stored; tests have no network; and many servers of the other APIs, as these here, take no empty message.
 """
-
-
-@pytest.fixture(autouse=True)
-def _only_if_asked(pytestconfig: pytest.Config) -> None:
-    if not pytestconfig.getoption("recordings"):
-        pytest.skip("it takes a while: make recordings")
 
 
 def accepted(package: str) -> dict[str, Json]:
@@ -65,7 +61,7 @@ def lane(via: Via) -> Iterator[str]:
     with strict(via) as upstream:
         upstream.may_violate = True  # its refusals are looked at
         settings = Settings(
-            upstreams={"strict": Upstream(via=via, base_url=upstream.url, api_key=Secret(KEY))},
+            upstreams={"strict": Upstream(via=via, base_url=upstream.url, api_key=KEY)},
             models={"m": Model(upstream="strict")},
         )
         with serving(settings) as url:

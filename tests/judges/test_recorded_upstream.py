@@ -6,21 +6,17 @@ from typing import Any
 import httpx
 import pytest
 
-from app.judges import Frames, TypesJudge, judge_answered_response, judge_stream
-from app.judges.streamed_items import told_texts
-from app.settings import Model, Settings, Upstream
+from tests.judges import Frames, TypesJudge, judge_answered_response, judge_stream
 from tests.judges.cassettes import Recorded, recorded
 from tests.judges.fetch_recordings import VERSIONS, archive
-from tests.support.servers import End, ResponsesUpstream, Script
-from tests.support.serving import serving
+from tests.judges.streamed_items import told_texts
+from tests.wire.configuration import Model, Settings, Upstream
+from tests.wire.program import serving
+from tests.wire.servers import End, ResponsesUpstream, Script
+
+pytestmark = pytest.mark.apart("make recordings")
 
 Json = dict[str, Any]
-
-
-@pytest.fixture(autouse=True)
-def _only_if_asked(pytestconfig: pytest.Config) -> None:
-    if not pytestconfig.getoption("recordings"):
-        pytest.skip("it takes a while: make recordings")
 
 
 @cache

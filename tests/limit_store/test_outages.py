@@ -36,6 +36,7 @@ async def reached(store: LimitStore) -> None:
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.needs("redis-server")
 async def test_a_store_that_is_killed_and_comes_back_is_used_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -56,6 +57,7 @@ async def test_a_store_that_is_killed_and_comes_back_is_used_again(
     assert [line.partition(",")[0] for line in lines[1:2]] == ["can be used again"]
 
 
+@pytest.mark.needs("redis-server")
 async def test_a_store_that_hangs_holds_each_turn_for_a_tenth_of_a_second_at_most(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -79,6 +81,7 @@ async def test_a_store_that_hangs_holds_each_turn_for_a_tenth_of_a_second_at_mos
     ]
 
 
+@pytest.mark.needs("redis-server")
 async def test_an_answer_that_this_process_was_too_busy_to_read_is_no_outage(tmp_path: Path) -> None:
     with redis_server(tmp_path) as redis:
         async with copies(redis.url) as (store,):
@@ -97,6 +100,7 @@ REFUSING: list[tuple[str, tuple[str, ...], str, str]] = [
 ]
 
 
+@pytest.mark.needs("redis-server")
 @pytest.mark.parametrize(
     ("options", "password", "reason"), [row[1:] for row in REFUSING], ids=[row[0] for row in REFUSING]
 )
@@ -111,12 +115,14 @@ async def test_the_log_says_why_a_store_cannot_be_used(
     assert said(caplog) == [f"{reason}. Each process applies its own limits until that changes"]
 
 
+@pytest.mark.needs("redis-server")
 async def test_the_right_password_is_accepted(tmp_path: Path) -> None:
     with redis_server(tmp_path, *PASSWORD) as redis:
         async with copies(redis.url, password="right") as (store,):
             assert await verdict(ask(store, concurrency=1)) == "admitted"
 
 
+@pytest.mark.needs("redis-server")
 async def test_a_store_that_becomes_full_is_left_and_found_again(tmp_path: Path) -> None:
     with redis_server(tmp_path) as redis:
         async with copies(redis.url) as (store,):
@@ -225,6 +231,7 @@ async def test_pauses_between_tries_grow(monkeypatch: pytest.MonkeyPatch) -> Non
         assert 3 <= tries <= 7
 
 
+@pytest.mark.needs("redis-server")
 async def test_without_its_store_a_process_applies_its_own_limits(tmp_path: Path) -> None:
     """Also to turns that were waiting for the store."""
     key = Key("alice", b"a", requests_per_minute=5, concurrency=3)

@@ -16,6 +16,8 @@ from app.upstreams.breaker import Breaker
 from tests.support.limit_stores import copies
 from tests.support.redis_server import redis_server
 
+pytestmark = pytest.mark.needs("redis-server")
+
 
 @pytest.fixture(autouse=True)
 def patient_copies(monkeypatch: pytest.MonkeyPatch) -> None:

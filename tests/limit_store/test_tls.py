@@ -10,6 +10,7 @@ from tests.support.certificates import make_certificate
 from tests.support.limit_stores import ask, copies, verdict
 from tests.support.redis_server import redis_server
 
+pytestmark = pytest.mark.needs("redis-server")
 OPTIONS = "--tls-cert-file cert.pem --tls-key-file key.pem --tls-auth-clients no --tls-port"
 
 

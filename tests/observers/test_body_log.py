@@ -16,9 +16,9 @@ from app.protocol.output_items import Message, OutputText
 from app.protocol.response import Response
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.running import run
-from tests.support.script import says, stops
-from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
+from tests.wire.script import says, stops
+from tests.wire.servers import ChatUpstream
 
 BODY: dict[str, Any] = {"model": "demo", "input": "A secret."}
 

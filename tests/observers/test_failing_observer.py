@@ -8,12 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.settings import Model, Server, Settings, Upstream
-from tests.support.event_stream import events_of, judged
-from tests.support.servers import ResponsesUpstream
-from tests.support.servers.responses import answer, message
+from app.settings import Server, Settings
 from tests.support.serving import serving
-from tests.support.sockets import opened
+from tests.wire.event_stream import events_of, judged
+from tests.wire.sockets import opened
 
 Json = dict[str, Any]
 
@@ -105,26 +103,3 @@ async def test_every_way_in_answers_as_without_it(
     assert len(failures) == turns, "once for each turn that it failed in"
     assert failing.ended_turns == (0 if failing.fails == "began" else 6), "what it holds of a turn it can let go of"
     assert "am_proxy_turns_in_flight 0.0" in page(url)
-
-
-HALVES = answer(message("msg_1", "half \ud83d", "\ude00", "lone \ud83d"))
-
-
-@pytest.mark.parametrize("server", [Server(), Server(watch=10), Server(log_bodies=True)], ids=["", "watch", "bodies"])
-async def test_half_a_character_in_a_relayed_answer_ends_nothing(
-    server: Server, caplog: pytest.LogCaptureFixture
-) -> None:
-    """JSON can say half a character, UTF-8 cannot. On a websocket the conversation goes on behind it."""
-    caplog.set_level(logging.INFO)
-    with ResponsesUpstream(HALVES) as upstream:
-        native = Upstream(via="responses", base_url=upstream.url)
-        models = {"*": Model(upstream="native")}
-        with serving(Settings(server=server, upstreams={"native": native}, models=models)) as url:
-            events = events_of(ask(url, stream=True).content)
-            assert events[-1]["response"]["output"][0]["content"][0]["text"] == "half \U0001f600lone \ud83d"
-            async with opened(url) as client:
-                first = await client.ask(input="Hello")
-                second = await client.ask(input="Go on", previous_response_id=first[-1]["response"]["id"])
-            assert (first[-1]["type"], second[-1]["type"]) == ("response.completed", "response.completed")
-    assert upstream.asks[-1].body["input"][1]["content"][0]["text"] == "half \U0001f600lone \ufffd"
-    assert [record for record in caplog.records if record.exc_info] == []

@@ -1,19 +1,14 @@
 import re
-from collections.abc import Iterator
-from hashlib import sha256
 from typing import Any
 
-import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.observers.metrics import MOST_NAMES, Metrics, Served
 from app.parsing.request_body import parse_request
-from app.settings import Key, Model, Server, Settings, Upstream
 from app.transports.open_connections import ConnectionCounts
 from tests.support.metrics import samples
 from tests.support.running import ROOT
-from tests.support.serving import serving
 
 COMPLETED = {
     "model": "small",
@@ -151,66 +146,6 @@ def test_circuits_and_the_build_are_reported() -> None:
     assert found['am_proxy_circuit_open{upstream="a"}'] == 1
     assert found['am_proxy_circuit_open{upstream="b"}'] == 0
     assert [name for name in found if name.startswith("am_proxy_build_info") and 'version="1.2.3"' in name] != []
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with serving() as address:
-        yield address
-
-
-def test_what_was_served_is_on_the_page(url: str) -> None:
-    before = samples(httpx.get(f"{url}/metrics").text)
-    for model in ("demo", "nobody"):
-        httpx.post(f"{url}/v1/responses", json={"model": model, "input": "Hi"})
-    after = samples(httpx.get(f"{url}/metrics").text)
-    changed = {name: value - before.get(name, 0) for name, value in after.items() if "requests_total" in name}
-    assert changed == {
-        'am_proxy_requests_total{finish="completed",model="demo",upstream="demo"}': 1,
-        'am_proxy_requests_total{finish="refused",model="none",upstream="none"}': 1,
-    }
-
-
-KEYS = (Key(name="alice", digest=sha256(b"secret").digest()),)
-
-
-@pytest.mark.parametrize(
-    ("settings", "key", "status"),
-    [
-        (Settings(keys=KEYS), "", 401),
-        (Settings(keys=KEYS), "secret", 200),
-        (Settings(keys=KEYS, server=Server(metrics="open")), "", 200),
-        (Settings(server=Server(metrics="off")), "", 404),
-    ],
-)
-def test_who_may_read_it_is_a_setting(settings: Settings, key: str, status: int) -> None:
-    headers = {"authorization": f"Bearer {key}"} if key else {}
-    with serving(settings) as address:
-        assert httpx.get(f"{address}/metrics", headers=headers).status_code == status
-
-
-def test_a_key_for_some_models_sees_the_rows_of_these() -> None:
-    limited = Key(name="mallory", digest=sha256(b"limited").digest(), models=("pub*",))
-    models = {name: Model(upstream="demo") for name in ("public", "secret-project", "*")}
-    settings = Settings(keys=(*KEYS, limited), models=models, upstreams={"demo": Upstream(via="demo")})
-    pages: dict[str, str] = {}
-    with serving(settings) as address:
-        for model in ("public", "secret-project", "any-other"):
-            body = {"model": model, "input": "Hi"}
-            httpx.post(f"{address}/v1/responses", json=body, headers={"authorization": "Bearer secret"})
-        for key in ("secret", "limited"):
-            pages[key] = httpx.get(f"{address}/metrics", headers={"authorization": f"Bearer {key}"}).text
-    named = {
-        key: {name.partition("{")[2] for name in samples(page) if name.startswith("am_proxy_requests_total")}
-        for key, page in pages.items()
-    }
-    names = ("public", "secret-project", "any-other")
-    rows = [f'finish="completed",model="{name}",upstream="demo"}}' for name in names]
-    assert named == {"secret": set(rows), "limited": {rows[0]}}
-    assert "secret-project" not in pages["limited"]
-    assert {name for name in samples(pages["limited"]) if "model=" not in name} == {
-        name for name in samples(pages["secret"]) if name.startswith("am_proxy_build_info")
-    }
 
 
 def test_the_page_that_explains_them_names_them_all() -> None:

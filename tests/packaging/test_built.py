@@ -20,7 +20,7 @@ from tests.support.running import ROOT
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 INFO = f"am_proxy-{VERSION}.dist-info"
 ADDRESS = "https://forge.example/someone/am-proxy"
-COMES_WITH = {"httpx": "litellm", "openai": "litellm", "pydantic-core": "pydantic"}
+COMES_WITH = {"httpx": "litellm", "pydantic-core": "pydantic"}
 """Packages that are imported together with a dependency that cannot be without them."""
 LATER_PYTHONS = {"compression"}
 """Modules of the standard library since a Python that is later than the oldest one."""

@@ -17,6 +17,8 @@ from tests.packaging.test_installed import check_that_it_serves
 from tests.support.packages import Environment, build, checkout, environment, plain_environ, said
 from tests.support.running import ROOT
 
+pytestmark = pytest.mark.apart("make package")
+
 PAGE = (ROOT / "docs" / "install.md").read_text()
 BLOCKS = re.findall(r"^```\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 INSTALLING = [text.splitlines() for text in BLOCKS if "am-proxy serve" in text and "systemctl" not in text]
@@ -24,10 +26,8 @@ SECONDS = 500
 
 
 @pytest.fixture(scope="module")
-def tools(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with uv, uvx and pipx. Skips if this is not what was asked for, or if no registry can be reached."""
-    if not request.config.getoption("from_registry"):
-        pytest.skip("make package runs it")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with uv, uvx and pipx. Skips if no registry can be reached."""
     folder = tmp_path_factory.mktemp("tools")
     made = environment(folder / "environment")
     uv = Path(sys.executable).parent / "uv"

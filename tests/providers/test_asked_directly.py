@@ -17,9 +17,9 @@ from app.settings import Settings, load
 from app.settings.mistakes import ConfigMistakesError
 from tests.support.providers import changed
 from tests.support.running import ROOT
-from tests.support.script import says, stops
-from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
+from tests.wire.script import says, stops
+from tests.wire.servers import ChatUpstream
 
 GROQ = '[upstreams.it]\nvia = "chat"\nprovider = "groq"\n'
 ANY_MODEL = '[models."*"]\nupstream = "it"\n'
@@ -159,8 +159,8 @@ from pathlib import Path
 import httpx
 from app.providers import lookup
 from app.settings import load
-from tests.support.servers import ChatUpstream
-from tests.support.script import says, stops
+from tests.wire.servers import ChatUpstream
+from tests.wire.script import says, stops
 from tests.support.serving import serving
 
 with ChatUpstream([says("Hi"), stops("stop")]) as server:

@@ -24,8 +24,6 @@ ALLOWED: Final = {
     "cli/parser.py": "an example in the help",
     "cli/upstream_choice.py": "other names by which people know providers",
     "cli/upstream_questions.py": "examples that are shown to a person",
-    "judges/client_rules.py": "names of client libraries, whose rules they are",
-    "judges/types_judge.py": "OpenAI's library, whose types are asked",
     "key_search.py": "how keys begin, whoever made them",
     "settings/upstream.py": "an example in the message of a mistake",
     "transports/hosts.py": "names of headers of the OpenAI API",

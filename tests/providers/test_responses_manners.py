@@ -9,10 +9,10 @@ import httpx
 import pytest
 
 from app.settings import Model, Secret, Settings, Upstream
-from tests.support.script import text_turn
-from tests.support.servers import KEY, ChatUpstream, ResponsesUpstream, ScriptedUpstream
-from tests.support.servers.responses import answer, call, message
 from tests.support.serving import serving
+from tests.wire.script import text_turn
+from tests.wire.servers import KEY, ChatUpstream, ResponsesUpstream, ScriptedUpstream
+from tests.wire.servers.responses import answer, call, message
 
 Json = dict[str, Any]
 

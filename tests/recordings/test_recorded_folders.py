@@ -1,6 +1,6 @@
 """Every recording in this folder is replayed without a difference. A bug report becomes a test by being copied here.
 
-`pytest tests/recordings --bless` rewrites what was asked and what the client got; the diff is then the review.
+`--bless tests/recordings/NAME` rewrites what was asked and what the client got; the diff is then the review.
 """
 
 import asyncio
@@ -34,5 +34,5 @@ def check(folder: Path, *, bless: bool = False) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=[folder.name for folder in FOLDERS])
-def test_a_recording_is_answered_today_as_it_was(folder: Path, request: pytest.FixtureRequest) -> None:
-    check(folder, bless=request.config.getoption("bless"))
+def test_a_recording_is_answered_today_as_it_was(folder: Path, blessed: Path | None) -> None:
+    check(folder, bless=blessed == folder)

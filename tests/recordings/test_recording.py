@@ -20,9 +20,9 @@ from app.recordings.folders import folders_in
 from app.recordings.recording import Exchange, Recording
 from app.settings import Key, Model, Secret, Server, Settings, Upstream
 from tests.support.recorded import one_upstream, recorded, recording, recordings_in, with_folder
-from tests.support.script import says, stops, text_turn
-from tests.support.servers import AnthropicUpstream, ChatUpstream, Cut, Hang, ResponsesUpstream, Script, Status
 from tests.support.serving import serving
+from tests.wire.script import says, stops, text_turn
+from tests.wire.servers import AnthropicUpstream, ChatUpstream, Cut, Hang, ResponsesUpstream, Script, Status
 
 SETTINGS = Settings(models={"m": Model(upstream="demo")})
 

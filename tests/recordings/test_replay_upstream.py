@@ -14,9 +14,9 @@ from app.settings import Model, Server, Settings, Upstream
 from tests.support.provider_lanes import LANES, RELAYED, wired
 from tests.support.recorded import one_upstream, recorded, recording
 from tests.support.running import run
-from tests.support.script import says, stops, text_turn
-from tests.support.servers import Calls, ChatUpstream, Pause, ResponsesUpstream, Says, Status, Thinks
 from tests.support.serving import serving
+from tests.wire.script import says, stops, text_turn
+from tests.wire.servers import Calls, ChatUpstream, Pause, ResponsesUpstream, Says, Status, Thinks
 
 Json = dict[str, Any]
 

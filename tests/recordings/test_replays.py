@@ -17,8 +17,8 @@ from app.recordings.reading import NoRecordingError
 from app.recordings.recording import Recording
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.recorded import one_upstream, recorded, recording, recordings_in
-from tests.support.script import says, stops, text_turn, thinks
-from tests.support.servers import ChatUpstream, Cut, Hang, Pause, ResponsesUpstream, Script, Status
+from tests.wire.script import says, stops, text_turn, thinks
+from tests.wire.servers import ChatUpstream, Cut, Hang, Pause, ResponsesUpstream, Script, Status
 
 Json = dict[str, Any]
 HISTORY = [

@@ -12,7 +12,7 @@ from app.recordings.folders import folders_in
 from app.recordings.reading import read
 from app.settings import Server
 from tests.support.provider_lanes import LANES, RELAYED, wired
-from tests.support.servers import Calls, Says, Thinks
+from tests.wire.servers import Calls, Says, Thinks
 
 EVERY = {**LANES, **RELAYED}
 TOOL = {

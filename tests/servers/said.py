@@ -8,8 +8,8 @@ from typing import Any, Final, NamedTuple
 import httpx
 
 from tests.servers.tiny_model import SPECIAL
-from tests.support.event_stream import events_of, judged
-from tests.support.judges import judge_response
+from tests.wire.event_stream import events_of, judged
+from tests.wire.foreign_judges import judge_response
 
 Json = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""A small part of `make servers`, with the quickest server: run where it is installed."""
+"""A small part of `make servers`, with the quickest server. `make servers` installs it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,13 +7,13 @@ import httpx
 import pytest
 
 from tests.servers.bench import Bench
-from tests.servers.install import is_installed, write_models
+from tests.servers.install import write_models
 from tests.servers.lanes import LANES, settings_of
 from tests.servers.launch import LLAMA_CPP, started
 from tests.servers.run import check
 from tests.support.serving import serving
 
-pytestmark = pytest.mark.xdist_group("llama_cpp")
+pytestmark = [pytest.mark.needs("llama.cpp"), pytest.mark.xdist_group("llama_cpp")]
 
 LANE = next(lane for lane in LANES[LLAMA_CPP.title] if lane.slug == "chat")
 
@@ -21,8 +21,6 @@ LANE = next(lane for lane in LANES[LLAMA_CPP.title] if lane.slug == "chat")
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
     """AM Proxy in front of llama.cpp."""
-    if not is_installed(LLAMA_CPP.environment):
-        pytest.skip("llama.cpp is not there (make servers installs it)")
     write_models()
     folder: Path = tmp_path_factory.mktemp("llama_cpp")
     with (

@@ -11,7 +11,7 @@ from tests.servers.answers import ANSWERS
 from tests.servers.bench import Bench
 from tests.servers.questions import Json, Question
 from tests.servers.said import of_response
-from tests.support.sockets import opened
+from tests.wire.sockets import opened
 
 WITHIN: Final = 1.0
 """Seconds in which a server must be free again."""

@@ -17,8 +17,8 @@ from app.transports import sse
 from app.upstreams.chat_lines import ChatLines
 from app.upstreams.response_events import EventReader
 from tests.support.emitters import ReadableSealer
-from tests.support.script import chunk, cites, delta, fragment, says, stops, thinks
-from tests.support.servers.responses import answer, begins, call, ends, items, message, reasoning
+from tests.wire.script import chunk, cites, delta, fragment, says, stops, thinks
+from tests.wire.servers.responses import answer, begins, call, ends, items, message, reasoning
 
 Json = dict[str, Any]
 

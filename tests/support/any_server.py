@@ -1,6 +1,6 @@
 """A server of any provider, which reads what it is asked."""
 
-from tests.support.servers import Ask, ScriptedUpstream
+from tests.wire.servers import Ask, ScriptedUpstream
 
 
 class AnyServer(ScriptedUpstream):

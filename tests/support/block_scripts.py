@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tests.support.chat_as_messages import ERRORS, NoCounterpartError, messages_answer
 from tests.support.chat_scripts import delta_of, with_calls_together
-from tests.support.servers import Cut, Json, Pause, Script, Status, Step
+from tests.wire.servers import Cut, Json, Pause, Script, Status, Step
 
 
 def as_blocks(script: Script) -> Script:

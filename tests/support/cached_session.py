@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tests.support.chat_requests import assistant, call, output, user
 from tests.support.messages_blocks import ANYTHING
-from tests.support.servers.prompt_cache import CacheUse
+from tests.wire.servers.prompt_cache import CacheUse
 
 Json = dict[str, Any]
 

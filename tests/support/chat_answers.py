@@ -9,10 +9,10 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
 from app.protocol.response import Identity
-from tests.support.consumer import check_consumed
-from tests.support.grammar import check
-from tests.support.judges import judge, judge_response
-from tests.support.script import Chunk
+from tests.wire.consumer import check_consumed
+from tests.wire.foreign_judges import judge, judge_response
+from tests.wire.grammar import check
+from tests.wire.script import Chunk
 
 DEFAULT = ChatOptions()
 

@@ -7,8 +7,8 @@ raises `NoCounterpartError`.
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple, NoReturn
 
-from tests.support.servers import Cut, End, Step
-from tests.support.servers.anthropic import ends
+from tests.wire.servers import Cut, End, Step
+from tests.wire.servers.anthropic import ends
 
 Json = dict[str, Any]
 

@@ -3,7 +3,7 @@
 from itertools import groupby
 from typing import Any
 
-from tests.support.servers import Json
+from tests.wire.servers import Json
 
 
 def delta_of(chunk: Json) -> Json:

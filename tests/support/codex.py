@@ -1,13 +1,11 @@
 """The Codex CLI, one `codex exec` at a time, set up as docs/codex.md tells a user to.
 
-It needs `node`, and the package in the folder that AM_NODE_MODULES names, in `node_modules` or in `.cache/npm`
-(`npm install --prefix .cache/npm @openai/codex`).
+It needs `node`, and the package where `tests/support/node.py` finds it.
 """
 
 import base64
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
@@ -18,13 +16,9 @@ from typing import Any, Final
 
 import httpx
 
-ROOT: Final = Path(__file__).parents[2]
+from tests.support.node import NODE, ROOT
+
 MCP_SERVER: Final = ROOT / "tests" / "conformance" / "weather_mcp.py"
-FOLDERS: Final[tuple[str | Path | None, ...]] = (
-    os.environ.get("AM_NODE_MODULES"),
-    ROOT / "node_modules",
-    ROOT / ".cache" / "npm" / "node_modules",
-)
 NOWHERE: Final = "http://127.0.0.1:9"
 """An address at which nothing listens."""
 CONFIG: Final = """\
@@ -42,14 +36,6 @@ wire_api = "responses"
 command = "{python}"
 args = ["{mcp_server}"]
 """
-
-
-def modules_with(package: str) -> Path | None:
-    """The first folder of Node packages that holds this one."""
-    for folder in FOLDERS:
-        if folder and (Path(folder) / package / "package.json").is_file():
-            return Path(folder)
-    return None
 
 
 @dataclass(frozen=True)
@@ -135,12 +121,10 @@ class Codex:
         timeout: float = 60,
     ) -> Ran:
         """`codex exec` to its end. Its sandbox is off: the folder is the test's own."""
-        node = shutil.which("node")
-        assert node, "node is not installed here"
         launcher = self.modules / "@openai" / "codex" / "bin" / "codex.js"
         always = ["--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
         completed = subprocess.run(
-            [node, str(launcher), "exec", *always, *flags, "--", prompt],
+            [NODE, str(launcher), "exec", *always, *flags, "--", prompt],
             cwd=self.work,
             env={**self.environ, **(environ or {})},
             stdin=subprocess.DEVNULL,

@@ -18,14 +18,12 @@ import sys
 import termios
 import threading
 from contextlib import suppress
-from typing import Any, Final, NoReturn
+from typing import Any, NoReturn
 
 import app.cli
 
 _ALSO = ("app.main", "uvicorn.lifespan.off", "uvicorn.lifespan.on", "uvicorn.protocols.http.httptools_impl")
 """What a server loads later."""
-_FOR: Final = {"comply": "openai.types.responses"}
-"""What a command loads later, and takes half a second: it is loaded here when that command is first asked for."""
 
 
 def _load() -> None:
@@ -49,8 +47,6 @@ def _forked(asking: socket.socket) -> tuple[dict[str, Any], list[int]]:
     """Return only in new processes, each with its request."""
     while True:
         request, streams = _next(asking)
-        if later := _FOR.get(next(iter(request["arguments"]), "")):
-            importlib.import_module(later)
         between = os.fork()
         if not between:
             new = os.fork()

@@ -18,9 +18,9 @@ from app.protocol.events import Event
 from app.protocol.request.create_response import CreateResponse
 from app.protocol.response import Identity
 from app.protocol.seals import Sealer
-from tests.support import grammar
 from tests.support.chat_requests import assistant, user
 from tests.support.emitters import ReadableSealer, plain
+from tests.wire import grammar
 
 Json = dict[str, Any]
 

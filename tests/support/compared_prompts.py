@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.support.script import counts, says, stops
-from tests.support.servers import ChatUpstream, ResponsesUpstream, Step
+from tests.wire.script import counts, says, stops
+from tests.wire.servers import ChatUpstream, ResponsesUpstream, Step
 
 Json = dict[str, Any]
 RULES: Final = "You are an agent. " * 100

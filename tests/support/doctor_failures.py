@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from tests.support.probed_server import KEY
-from tests.support.script import chunk, counts, says, stops
-from tests.support.servers import Script, Status
 from tests.support.surveyed_server import (
     REFUSES_EMPTY,
     Page,
@@ -17,6 +15,8 @@ from tests.support.surveyed_server import (
     shown,
     vllm,
 )
+from tests.wire.script import chunk, counts, says, stops
+from tests.wire.servers import Script, Status
 
 CALL = chunk(
     {

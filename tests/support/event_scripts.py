@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from tests.support.chat_as_messages import NoCounterpartError
 from tests.support.chat_scripts import delta_of, with_calls_together
-from tests.support.servers import Ask, Cut, Json, Pause, Script, Status, Step
-from tests.support.servers.responses import (
+from tests.wire.servers import Ask, Cut, Json, Pause, Script, Status, Step
+from tests.wire.servers.responses import (
     ScriptedItem,
     begins,
     call,
@@ -22,7 +22,7 @@ from tests.support.servers.responses import (
     reasoning,
     response,
 )
-from tests.support.servers.responses_like import vllm
+from tests.wire.servers.responses_like import vllm
 
 ENCRYPTED: Final = "c2VjcmV0"
 _INCLUDE: Final = "reasoning.encrypted_content"

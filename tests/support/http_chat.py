@@ -7,8 +7,8 @@ from typing import Any
 from app.options import ChatCompat
 from app.protocol.problems import Problem
 from app.upstreams.http_chat import HttpChat
-from tests.support.servers import ChatUpstream, Step
 from tests.support.upstream_asks import KEY, answers, asks
+from tests.wire.servers import ChatUpstream, Step
 
 Json = dict[str, Any]
 

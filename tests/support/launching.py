@@ -85,7 +85,8 @@ class Home:
     def environ(self) -> dict[str, str]:
         """The environment for the command."""
         path = f"{self.bin}:/usr/bin:/bin"
-        return surroundings({"HOME": str(self.folder / "home"), "PATH": path, "SEEN": str(self.seen_file)})
+        home = {"HOME": str(self.folder / "home"), "XDG_CONFIG_HOME": ""}
+        return surroundings({**home, "PATH": path, "SEEN": str(self.seen_file)})
 
     @property
     def seen(self) -> dict[str, Any]:

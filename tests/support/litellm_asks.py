@@ -3,10 +3,10 @@
 from typing import Any
 
 from app.upstreams.litellm_chat import LitellmChat
-from tests.support.script import text_turn
-from tests.support.servers import anthropic as claude
-from tests.support.servers.gemini import answers as candidate
 from tests.support.upstream_asks import KEY, answers, server
+from tests.wire.script import text_turn
+from tests.wire.servers import anthropic as claude
+from tests.wire.servers.gemini import answers as candidate
 
 Json = dict[str, Any]
 

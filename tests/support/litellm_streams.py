@@ -3,8 +3,8 @@
 from typing import Any
 
 from app.upstreams.litellm_chat import LitellmChat
-from tests.support.servers import Step
 from tests.support.upstream_asks import KEY, answer_of, answers, asks, server
+from tests.wire.servers import Step
 
 Json = dict[str, Any]
 

@@ -14,9 +14,9 @@ from app.protocol.response import Identity
 from app.providers.claude_models import claude_model
 from app.upstreams.http_messages import OTHERS
 from tests.support.emitters import ReadableSealer
-from tests.support.grammar import check
-from tests.support.judges import judge
 from tests.support.warning_sentences import sentences
+from tests.wire.foreign_judges import judge
+from tests.wire.grammar import check
 
 Json = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""Node and its packages, for tests that drive clients of its world.
+"""Node and its packages, for tests that drive clients of its world: `pytest.mark.needs("node", "npm:openai")`.
 
 The packages lie in the folder that AM_NODE_MODULES names, in `node_modules` or in `.cache/npm/node_modules`.
 """
@@ -7,8 +7,6 @@ import os
 import shutil
 from pathlib import Path
 from typing import Final
-
-import pytest
 
 ROOT: Final = Path(__file__).parents[2]
 NODE: Final = shutil.which("node") or ""
@@ -19,11 +17,16 @@ FOLDERS: Final[list[str | Path | None]] = [
 ]
 
 
-def modules_with(*packages: str) -> Path:
-    """The folder that holds these packages. Without one, or without node, the test is skipped, and says so."""
-    if not NODE:
-        pytest.skip(f"node is not installed here: {packages[0]} was NOT tried")
+def folder_with(*packages: str) -> Path | None:
+    """The first folder of Node packages that holds these."""
     for folder in FOLDERS:
         if folder and all((Path(folder) / package / "package.json").is_file() for package in packages):
             return Path(folder).resolve()
-    pytest.skip(f"{packages[0]} was NOT tried: npm install --prefix .cache/npm {' '.join(packages)}")
+    return None
+
+
+def modules_with(*packages: str) -> Path:
+    """The same, for a test that needs them."""
+    folder = folder_with(*packages)
+    assert folder is not None, f"no folder holds all of {packages}: mark the test with what it needs"
+    return folder

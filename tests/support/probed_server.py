@@ -7,9 +7,9 @@ from typing import NamedTuple
 import pytest
 
 from app.__main__ import main
-from tests.support.script import counts, says, stops
-from tests.support.servers import Ask, ChatUpstream, Json, ResponsesUpstream, Script, Status, Step
-from tests.support.servers.responses import answer, hosted, message, response
+from tests.wire.script import counts, says, stops
+from tests.wire.servers import Ask, ChatUpstream, Json, ResponsesUpstream, Script, Status, Step
+from tests.wire.servers.responses import answer, hosted, message, response
 
 KEY = "sk-a-key-that-must-stay-secret"
 

@@ -5,25 +5,11 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Final, NamedTuple
 
 from app.settings import Model, Secret, Settings, Upstream
+from tests.http.wires import lanes as over_http
 from tests.support.providers import openai_is_here
-from tests.support.servers import (
-    KEY,
-    AnthropicUpstream,
-    CohereUpstream,
-    DeepSeekUpstream,
-    GeminiUpstream,
-    GroqUpstream,
-    MistralUpstream,
-    ModelUpstream,
-    OlderVllmUpstream,
-    OllamaCompatibleUpstream,
-    OllamaUpstream,
-    OpenAIUpstream,
-    OpenRouterUpstream,
-    VllmUpstream,
-)
-from tests.support.servers.functions_only import FUNCTION_SERVERS
 from tests.support.serving import serving
+from tests.wire.servers import KEY, ModelUpstream
+from tests.wire.servers.functions_only import FUNCTION_SERVERS
 
 
 class Lane(NamedTuple):
@@ -34,40 +20,12 @@ class Lane(NamedTuple):
     model: dict[str, Any]
 
 
-def _litellm(wire: type[ModelUpstream], provider: str | None) -> Lane:
-    return Lane(wire, {"via": "litellm", "provider": provider}, {})
+LANES: Final = {name: Lane(*lane, {}) for name, lane in over_http.LANES.items()}
 
-
-def _chat(wire: type[ModelUpstream], provider: str) -> Lane:
-    return Lane(wire, {"via": "chat", "provider": provider}, {})
-
-
-def _relayed(provider: str) -> Lane:
-    return Lane(FUNCTION_SERVERS[provider], {"via": "responses", "provider": provider}, {})
-
-
-LANES: Final[dict[str, Lane]] = {
-    "openai": _litellm(OpenAIUpstream, "openai"),
-    "openai, directly": _chat(OpenAIUpstream, "openai"),
-    "deepseek": _litellm(DeepSeekUpstream, "deepseek"),
-    "deepseek, directly": _chat(DeepSeekUpstream, "deepseek"),
-    "anthropic": _litellm(AnthropicUpstream, "anthropic"),
-    "anthropic, as messages": Lane(AnthropicUpstream, {"via": "messages", "provider": "anthropic"}, {}),
-    "cohere": _litellm(CohereUpstream, "cohere_chat"),
-    "groq, directly": _chat(GroqUpstream, "groq"),
-    "gemini": _litellm(GeminiUpstream, "gemini"),
-    "mistral": _litellm(MistralUpstream, "mistral"),
-    "mistral, directly": _chat(MistralUpstream, "mistral"),
-    "ollama": _litellm(OllamaUpstream, "ollama_chat"),
-    "ollama, directly": _chat(OllamaCompatibleUpstream, "ollama"),
-    "vllm": _litellm(VllmUpstream, "hosted_vllm"),
-    "vllm, directly": _chat(VllmUpstream, "vllm"),
-    "vllm before the field was renamed": _litellm(OlderVllmUpstream, "hosted_vllm"),
-    "openrouter": _litellm(OpenRouterUpstream, "openrouter"),
-    "openrouter, directly": _chat(OpenRouterUpstream, "openrouter"),
+RELAYED: Final[dict[str, Lane]] = {
+    f"{provider}, as responses": Lane(wire, {"via": "responses", "provider": provider}, {})
+    for provider, wire in FUNCTION_SERVERS.items()
 }
-
-RELAYED: Final[dict[str, Lane]] = {f"{provider}, as responses": _relayed(provider) for provider in FUNCTION_SERVERS}
 """Lanes whose events are the server's own."""
 
 

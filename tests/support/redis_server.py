@@ -1,7 +1,6 @@
-"""A real Redis (or Valkey) server, started on a free port; tests are skipped where there is none."""
+"""A real Redis (or Valkey) server, started on a free port, for tests with `pytest.mark.needs("redis-server")`."""
 
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -11,9 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 from tests.deploy.balancers import free_port
+from tests.support.programs import REDIS
 
 
 class RedisServer(NamedTuple):
@@ -46,11 +44,8 @@ class RedisServer(NamedTuple):
 @contextmanager
 def redis_server(folder: Path, *options: str, port: int = 0) -> Iterator[RedisServer]:
     """A server with an empty memory, until the block ends."""
-    program = shutil.which("redis-server") or shutil.which("valkey-server")
-    if program is None:
-        pytest.skip("redis-server is not installed")
     port = port or free_port()
-    command = [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", *options]
+    command = [str(REDIS), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", *options]
     with (
         (folder / "redis.log").open("ab") as log,
         subprocess.Popen(command, cwd=folder, stdout=log, stderr=log) as process,

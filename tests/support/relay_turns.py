@@ -15,7 +15,7 @@ from app.protocol.events import Event, Relayed, RelayedLast
 from app.protocol.problems import Problem
 from app.protocol.response import Identity
 from app.transports.sse import frame
-from tests.support.servers.responses import (
+from tests.wire.servers.responses import (
     begins,
     call,
     items,

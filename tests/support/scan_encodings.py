@@ -11,9 +11,9 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from tests.support import limits_page
-from tests.support.encodings import packed, with_window
 from tests.support.running import Running, running
 from tests.support.scan_server import CONFIG, HEAD, LIMIT, Seen, one, quietest, settle, upstream
+from tests.wire.encodings import packed, with_window
 
 START: Final = b'{"model": "m", "input": "'
 MOST: Final = LIMIT - 100

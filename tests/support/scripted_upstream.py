@@ -1,8 +1,8 @@
 """A scripted server for each lane that says the same."""
 
-from tests.support.script import text_turn
-from tests.support.servers import ChatUpstream, ResponsesUpstream, Script
-from tests.support.servers.responses import answer, message
+from tests.wire.script import text_turn
+from tests.wire.servers import ChatUpstream, ResponsesUpstream, Script
+from tests.wire.servers.responses import answer, message
 
 
 def scripted_upstream(via: str, *scripts: Script) -> ChatUpstream | ResponsesUpstream:

@@ -11,9 +11,9 @@ from app.dialects.chat.turn import ChatTurn
 from app.parsing.request_body import parse_request
 from app.protocol.response import Identity
 from tests.support.emitters import ReadableSealer
-from tests.support.grammar import check
-from tests.support.judges import judge
 from tests.support.warning_sentences import sentences
+from tests.wire.foreign_judges import judge
+from tests.wire.grammar import check
 
 Json = dict[str, Any]
 

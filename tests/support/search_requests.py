@@ -7,8 +7,8 @@ from typing import Any, Final
 import httpx
 
 from app.settings import Search, Secret, Server, Settings
-from tests.support.search_server import KEY, SearchServer
 from tests.support.serving import serving
+from tests.wire.search_server import KEY, SearchServer
 
 Json = dict[str, Any]
 PATHS: Final = {

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
-TOGETHER: Final = (r"tests/abuse/", r"tests/inspector/test_page_?[a-i]?")
+TOGETHER: Final = (r"tests/http/abuse/", r"tests/inspector/test_page_?[a-i]?")
 """How the names of files begin that one worker runs one after the other: they share a server, or a browser."""
 _TOGETHER: Final = re.compile("|".join(TOGETHER))
 

@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
-from tests.support import grammar
-from tests.support.servers import ChatUpstream, Latch
-from tests.support.sockets import Client
+from tests.wire import grammar
+from tests.wire.servers import ChatUpstream, Latch
+from tests.wire.sockets import Client
 
 Json = dict[str, Any]
 WEATHER: Json = {"type": "function", "name": "weather", "parameters": {"type": "object", "properties": {}}}

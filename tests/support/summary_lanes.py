@@ -6,9 +6,9 @@ from typing import Any, Final, NamedTuple
 from app.settings import Model, Secret, Settings, Upstream
 from tests.support.block_scripts import as_blocks
 from tests.support.event_scripts import as_events
-from tests.support.servers import KEY, AnthropicUpstream, Ask, ChatUpstream, Json, Script, ScriptedUpstream
-from tests.support.servers.functions_only import VllmResponses
-from tests.support.servers.small_window import SmallWindow
+from tests.wire.servers import KEY, AnthropicUpstream, Ask, ChatUpstream, Json, Script, ScriptedUpstream
+from tests.wire.servers.functions_only import VllmResponses
+from tests.wire.servers.small_window import SmallWindow
 
 
 class SummaryLane(NamedTuple):

@@ -1,8 +1,8 @@
 """A server whose Responses API knows function tools only, as it looks to a survey. It has no chat completions."""
 
-from tests.support.servers import Ask, Json, Script, Status
-from tests.support.servers.functions_only import VllmResponses
 from tests.support.surveyed_server import NO_SUCH_PATH, REFUSES_EMPTY, listing
+from tests.wire.servers import Ask, Json, Script, Status
+from tests.wire.servers.functions_only import VllmResponses
 
 MODEL = "coder"
 

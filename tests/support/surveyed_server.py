@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from tests.support.servers import Ask, ChatUpstream, Json, Script, Status, Step
+from tests.wire.servers import Ask, ChatUpstream, Json, Script, Status, Step
 
 Page = Step | Callable[[Ask], Step]
 

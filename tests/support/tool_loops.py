@@ -7,8 +7,8 @@ from openai import OpenAI
 from openai.types.responses import Response, ResponseFunctionToolCall
 
 from tests.support.demo_behaviours import WEATHER
-from tests.support.event_stream import events_of, judged
-from tests.support.judges import judge_response
+from tests.wire.event_stream import events_of, judged
+from tests.wire.foreign_judges import judge_response
 
 Json = dict[str, Any]
 

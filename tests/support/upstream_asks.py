@@ -6,7 +6,7 @@ from typing import Any
 
 from app.protocol.problems import Problem
 from app.upstreams.port import UpstreamBroke, UpstreamPort, UpstreamRefused
-from tests.support.servers import AnthropicUpstream, Ask, ChatUpstream, GeminiUpstream, Script, ScriptedUpstream
+from tests.wire.servers import AnthropicUpstream, Ask, ChatUpstream, GeminiUpstream, Script, ScriptedUpstream
 
 Json = dict[str, Any]
 

@@ -9,16 +9,16 @@ from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat, close_connections
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import UpstreamPort
-from tests.support.script import text_turn
-from tests.support.servers import (
+from tests.support.upstream_asks import KEY, asks
+from tests.wire.script import text_turn
+from tests.wire.servers import (
     Ask,
     ChatUpstream,
     ResponsesUpstream,
     Script,
     ScriptedUpstream,
 )
-from tests.support.servers.responses import answer, message
-from tests.support.upstream_asks import KEY, asks
+from tests.wire.servers.responses import answer, message
 
 Json = dict[str, Any]
 

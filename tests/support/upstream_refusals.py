@@ -3,9 +3,9 @@
 from typing import Any
 
 from app.protocol.problems import Problem
-from tests.support.script import breaks
-from tests.support.servers import Hang, Status, Step
 from tests.support.upstream_asks import KEY
+from tests.wire.script import breaks
+from tests.wire.servers import Hang, Status, Step
 
 AUTH = Problem(
     code="upstream_auth_error", message="The upstream refused this server's key. Its operator must check the key."

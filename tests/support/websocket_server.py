@@ -5,7 +5,7 @@ import json
 from typing import Any, Literal
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.support.servers import ChatUpstream, ResponsesUpstream, Script
+from tests.wire.servers import ChatUpstream, ResponsesUpstream, Script
 
 
 def settings_of(upstream: ChatUpstream | ResponsesUpstream, **server: Any) -> Settings:

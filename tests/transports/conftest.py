@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.script import text_turn
-from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
 from tests.support.websocket_server import WebsocketServer, settings_of
+from tests.wire.script import text_turn
+from tests.wire.servers import ChatUpstream
 
 
 @pytest.fixture(scope="module")

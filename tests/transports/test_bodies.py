@@ -49,6 +49,13 @@ def test_a_body_that_comes_steadily_and_for_long_is_a_408(monkeypatch: pytest.Mo
     assert 0 < came < 40_000  # it is refused while more of it comes
 
 
+def test_a_body_behind_an_offer_of_http_2_that_does_not_come_is_a_408() -> None:
+    offer = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAA\r\n"
+    with serving(Settings(server=Server(body_timeout=0.4))) as url:
+        reply = send_raw(url, HEAD % b"/v1/responses" + offer + b"Content-Length: 30\r\n\r\n{")
+    assert refused(reply) == (408, "request_timeout")
+
+
 def test_a_body_that_comes_steadily_is_read() -> None:
     """It takes twice as long as silence may."""
     body = json.dumps({"model": "demo", "input": "Hi"}).encode()

@@ -7,7 +7,7 @@ import pytest
 
 from app.transports.content_encoding import MOST_FRAMES, WINDOW_LOG
 from tests.support.decoding import decoded, fault
-from tests.support.encodings import SKIPPED, packed, with_window
+from tests.wire.encodings import SKIPPED, packed, with_window
 
 TEXT: Final = bytes(range(256)) * 40
 ZEROS: Final = bytes(3 * 1024 * 1024)

@@ -9,9 +9,9 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from app.settings import Model, Settings, Upstream
 from app.transports import http_turns
-from tests.support.script import says, stops
-from tests.support.servers import ChatUpstream, Pause
 from tests.support.serving import serving
+from tests.wire.script import says, stops
+from tests.wire.servers import ChatUpstream, Pause
 
 WORDS = [f"word {number} " for number in range(12)]
 ASK = b'{"model":"m","input":"Hi","stream":true}'

@@ -11,9 +11,9 @@ import pytest
 from app.settings import Key, Model, Server, Settings, Upstream
 from tests.support.many_clients import HALF, RawClient, request
 from tests.support.raw import send_raw
-from tests.support.script import text_turn
-from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
+from tests.wire.script import text_turn
+from tests.wire.servers import ChatUpstream
 
 KEY = "alices-key"
 KEYS = (Key(name="alice", digest=sha256(KEY.encode()).digest()),)

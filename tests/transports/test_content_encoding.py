@@ -2,14 +2,10 @@
 
 import asyncio
 import itertools
-import json
 import threading
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 from typing import Final
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,14 +13,13 @@ from starlette.datastructures import Headers
 from starlette.types import Message
 
 from app.protocol.problems import ProblemError
-from app.settings import Key, Server, Settings
+from app.settings import Key, Server
 from app.transports import content_encoding
 from app.transports.content_encoding import STEP, BodyDecoder
 from app.transports.receiving import Bodies
 from app.turns.quota import Quota
 from tests.support.decoding import fault
-from tests.support.encodings import ENCODINGS, packed
-from tests.support.serving import serving
+from tests.wire.encodings import ENCODINGS, packed
 
 KEYS: Final = tuple(Key(name, sha256(name.encode()).digest()) for name in ("alice", "bob"))
 KB: Final = 1024
@@ -106,87 +101,6 @@ def test_of_a_bomb_no_more_is_decoded_than_a_step_beyond_the_limit(
     assert caught.value.problem.message == "The decoded body is longer than the 1048576 bytes this server reads."
     assert sum(size for size, _ in steps) <= MB + STEP
     assert {thread for _, thread in steps[1:]} == {"am-proxy-long-work"}  # not on the event loop
-
-
-@pytest.mark.parametrize(("encoding", "body"), BOMBS.items(), ids=BOMBS)
-def test_bombs_of_one_caller_leave_the_others_alone(encoding: str, body: bytes) -> None:
-    def throw(url: str) -> int:
-        headers = {**JSON, "content-encoding": encoding, "authorization": "Bearer alice"}
-        return httpx.post(f"{url}/v1/responses", content=body, headers=headers, timeout=30).status_code
-
-    settings = Settings(server=Server(max_body_bytes=8 * MB, body_caller_bytes=8 * MB), keys=KEYS)
-    with serving(settings) as url, ThreadPoolExecutor(6) as throwers:
-        thrown = [throwers.submit(throw, url) for _ in range(18)]
-        others = [ask(url, b'"Hi"', "bob") for _ in range(10)]
-        assert others == [(200, "")] * 10
-        assert {each.result() for each in thrown} <= {413, 429}
-        assert ask(url, b'"' + b"x" * 7 * MB + b'"', "alice") == (200, "")  # all of it was given back
-
-
-def ask(url: str, text: bytes, key: str = "", **headers: str) -> tuple[int, str]:
-    """Status and error code of a request for this input, encoded as its headers say."""
-    body = b'{"model": "demo", "max_output_tokens": 16, "input": ' + text + b"}"
-    if (encoding := headers.get("content_encoding", "")).lower() in ENCODINGS:
-        body = packed(encoding.lower(), body)
-    names = {name.replace("_", "-"): value for name, value in headers.items()}
-    authorization = {"authorization": f"Bearer {key}"} if key else {}
-    answer = httpx.post(f"{url}/v1/responses", content=body, headers={**JSON, **names, **authorization}, timeout=30)
-    assert ("accept-encoding" in answer.headers) == (answer.status_code == 415)
-    return answer.status_code, answer.json()["error"]["code"] if answer.is_error else ""
-
-
-@pytest.fixture(scope="module")
-def url() -> Iterator[str]:
-    with serving(Settings(server=Server(max_body_bytes=100 * KB))) as address:
-        yield address
-
-
-FINE: Final = (200, "")
-OTHER: Final = (415, "unsupported_encoding")
-NAMES: Final = {
-    "zstd": FINE,
-    "gzip": FINE,
-    "x-gzip": FINE,
-    "GZip": FINE,
-    "identity": FINE,
-    "Identity": FINE,
-    "": FINE,
-    "br": OTHER,
-    "deflate": OTHER,
-    "compress": OTHER,
-    "*": OTHER,
-    "gzip;q=1": OTHER,
-    "gzip, zstd": OTHER,
-    "gzip,gzip": OTHER,
-    "identity, zstd": OTHER,
-}
-
-
-@pytest.mark.parametrize(("name", "wanted"), NAMES.items())
-def test_encodings_by_name(url: str, name: str, wanted: tuple[int, str]) -> None:
-    assert ask(url, b'"Hi"', content_encoding=name) == wanted
-
-
-@pytest.mark.parametrize("path", ["/v1/responses", "/v1/responses/compact", "/v1/responses/input_tokens"])
-@pytest.mark.parametrize("encoding", ["zstd", "gzip"])
-def test_on_every_path(url: str, path: str, encoding: str) -> None:
-    headers = {**JSON, "content-encoding": encoding}
-    body = packed(encoding, json.dumps({"model": "demo", "input": "Hi"}).encode())
-    assert httpx.post(url + path, content=body, headers=headers).status_code == 200
-
-
-def test_another_type_of_body_is_no_matter_of_its_encoding(url: str) -> None:
-    answer = httpx.post(f"{url}/v1/responses", content=b"{}", headers={"content-type": "text/plain"})
-    assert answer.status_code == 415
-    assert "accept-encoding" not in answer.headers
-
-
-@pytest.mark.parametrize("encoding", ["zstd", "gzip"])
-@pytest.mark.parametrize(
-    ("size", "wanted"), [(99 * KB, FINE), (101 * KB, (413, "request_too_large")), (50 * MB, (413, "request_too_large"))]
-)
-def test_the_limit_is_one_of_decoded_bytes(url: str, encoding: str, size: int, wanted: tuple[int, str]) -> None:
-    assert ask(url, b'"' + b"x" * size + b'"', content_encoding=encoding) == wanted
 
 
 @pytest.mark.parametrize("encoding", ["zstd", "gzip"])

@@ -10,14 +10,14 @@ import pytest
 
 import app.dialects.responses.relay
 import app.new_turns
-from tests.support.script import text_turn
-from tests.support.servers.functions_only import VllmResponses
-from tests.support.servers.responses import answer, begins, ends, message
-from tests.support.servers.small_window import SmallWindow
-from tests.support.servers.steps import Ask, Step
 from tests.support.serving import serving
 from tests.support.summary_lanes import SUMMARY_LANES, SummaryLane
 from tests.support.tool_rounds import TASK, THRESHOLD, TOOLS, rounds
+from tests.wire.script import text_turn
+from tests.wire.servers.functions_only import VllmResponses
+from tests.wire.servers.responses import answer, begins, ends, message
+from tests.wire.servers.small_window import SmallWindow
+from tests.wire.servers.steps import Ask, Step
 
 Json = dict[str, Any]
 

@@ -9,7 +9,7 @@ import pytest
 from app.settings import Server, Settings
 from app.transports.websocket_guard import BURST, RATE, SMALL, FrameBudget
 from tests.support.serving import serving
-from tests.support.sockets import opened, text_of, upgraded
+from tests.wire.sockets import opened, text_of, upgraded
 
 MANY = 200_000
 PING = bytes([0x89, 0x80]) + bytes(4)

@@ -9,12 +9,12 @@ import pytest
 
 from app.searching.backends import LONGEST_SNIPPET, LONGEST_TITLE
 from app.settings import Model, Search, Secret, Server, Settings, Upstream
-from tests.support.script import call_turn, text_turn
 from tests.support.search_requests import ask, output, searching
-from tests.support.search_server import Answered, SearchServer
-from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
-from tests.support.web_site import Site, page
+from tests.wire.script import call_turn, text_turn
+from tests.wire.search_server import Answered, SearchServer
+from tests.wire.servers import ChatUpstream
+from tests.wire.web_site import Site, page
 
 Json = dict[str, Any]
 

@@ -19,12 +19,12 @@ from app.protocol.events import Event, LifecycleEvent, Relayed, ResponseComplete
 from app.protocol.output_items import Message, OutputText
 from app.settings import Model, Settings, Upstream
 from app.transports.sse import is_short
-from tests.support.script import opens, stops, text_turn
-from tests.support.servers import ChatUpstream, ResponsesUpstream
-from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
-from tests.support.sockets import opened
 from tests.support.websocket_server import settings_of
+from tests.wire.script import opens, stops, text_turn
+from tests.wire.servers import ChatUpstream, ResponsesUpstream
+from tests.wire.servers.responses import answer, message
+from tests.wire.sockets import opened
 
 TEXT: Final = "long " * (LONG // 4)
 ABOUT_ALL: Final = {

@@ -6,11 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.script import text_turn
-from tests.support.servers.small_window import SmallWindow
-from tests.support.servers.steps import Ask, Step
 from tests.support.serving import serving
 from tests.support.summary_lanes import SUMMARY_LANES
+from tests.wire.script import text_turn
+from tests.wire.servers.small_window import SmallWindow
+from tests.wire.servers.steps import Ask, Step
 
 Json = dict[str, Any]
 

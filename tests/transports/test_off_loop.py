@@ -28,13 +28,13 @@ from app.protocol.problems import Problem, ProblemError
 from app.searching.page_text import PageText
 from app.settings import Key, Model, Seal, Search, Server, Settings, Upstream
 from app.turns.conversation_memory import ConversationMemory
-from tests.support.script import text_turn
-from tests.support.search_server import SearchServer
-from tests.support.servers import ChatUpstream, ResponsesUpstream
 from tests.support.serving import serving
-from tests.support.sockets import opened
-from tests.support.web_site import PDF, Site, page
 from tests.support.websocket_server import settings_of
+from tests.wire.script import text_turn
+from tests.wire.search_server import SearchServer
+from tests.wire.servers import ChatUpstream, ResponsesUpstream
+from tests.wire.sockets import opened
+from tests.wire.web_site import PDF, Site, page
 
 ENOUGH: Final = 4096
 """Bytes that are long in these tests: the demo repeats them word by word."""

@@ -14,12 +14,12 @@ from app.dialects.search_calls import NO_MORE
 from app.dialects.search_loop import TOO_MANY
 from app.prompt.own_search import NO_PLACE, NO_TOOLS
 from app.settings import Key, Model, Search, Secret, Server, Settings, Upstream
-from tests.support.event_stream import events_of, judged
-from tests.support.script import call_turn, calls, more, says, text_turn, turn
-from tests.support.search_server import SearchServer
-from tests.support.servers import ChatUpstream, Script, Status
 from tests.support.serving import serving
-from tests.support.web_site import Site, page
+from tests.wire.event_stream import events_of, judged
+from tests.wire.script import call_turn, calls, more, says, text_turn, turn
+from tests.wire.search_server import SearchServer
+from tests.wire.servers import ChatUpstream, Script, Status
+from tests.wire.web_site import Site, page
 
 Json = dict[str, Any]
 

@@ -12,11 +12,11 @@ from app.dialects.search_calls import NO_MORE_PAGES, NO_PAGE
 from app.settings import Model, Search, Secret, Server, Settings, Upstream
 from app.turns.message_steps import UNKNOWN_PAGE
 from tests.support.metrics import samples
-from tests.support.script import call_turn, calls, more, opens, says, text_turn, turn
-from tests.support.search_server import Answered, SearchServer
-from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
-from tests.support.web_site import PNG, Page, Site, page, redirect
+from tests.wire.script import call_turn, calls, more, opens, says, text_turn, turn
+from tests.wire.search_server import Answered, SearchServer
+from tests.wire.servers import ChatUpstream
+from tests.wire.web_site import PNG, Page, Site, page, redirect
 
 Json = dict[str, Any]
 

@@ -13,10 +13,10 @@ from app.options import ModelOptions
 from app.protocol.problems import ProblemError
 from app.settings import Model, Search, Secret, Settings, Upstream
 from tests.support import chat_requests, messages_requests
-from tests.support.script import call_turn, text_turn
-from tests.support.search_server import SearchServer
-from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
+from tests.wire.script import call_turn, text_turn
+from tests.wire.search_server import SearchServer
+from tests.wire.servers import ChatUpstream
 
 Json = dict[str, Any]
 

@@ -11,16 +11,16 @@ import httpx
 import pytest
 
 from app.settings import Model, Search, Secret, Server, Settings, Upstream
-from tests.support import grammar
-from tests.support.event_stream import events_of
 from tests.support.long_conversation import HISTORY, NEXT_MESSAGE
-from tests.support.script import call_turn, counts, opens, says, stops, text_turn, thinks
-from tests.support.search_server import SearchServer
-from tests.support.servers import ChatUpstream, Hang, Latch, Pause, Script, Status
 from tests.support.serving import serving
-from tests.support.sockets import Client, opened, text_of
 from tests.support.steering import THOUGHT, steered
-from tests.support.web_site import Site, page
+from tests.wire import grammar
+from tests.wire.event_stream import events_of
+from tests.wire.script import call_turn, counts, opens, says, stops, text_turn, thinks
+from tests.wire.search_server import SearchServer
+from tests.wire.servers import ChatUpstream, Hang, Latch, Pause, Script, Status
+from tests.wire.sockets import Client, opened, text_of
+from tests.wire.web_site import Site, page
 
 Json = dict[str, Any]
 

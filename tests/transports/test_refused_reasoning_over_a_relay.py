@@ -1,4 +1,4 @@
-"""A relay whose server cannot decrypt the reasoning of a conversation: it is asked once more without any."""
+"""A relay of functions whose server cannot decrypt the reasoning of a conversation: it is asked again without any."""
 
 import json
 from typing import Any
@@ -8,9 +8,9 @@ import pytest
 
 from app.settings import Model, Settings, Upstream
 from tests.support.long_conversation import TRIGGER
-from tests.support.servers import Ask, ResponsesUpstream, Script, Status, Step
-from tests.support.servers.responses import answer, begins, ends, message
 from tests.support.serving import serving
+from tests.wire.servers import Ask, ResponsesUpstream, Script, Status, Step
+from tests.wire.servers.responses import answer, begins, ends, message
 
 Json = dict[str, Any]
 
@@ -48,12 +48,11 @@ def undecryptable(refusal: list[Step]) -> Script:
     return steps
 
 
-def settings_of(upstream: ResponsesUpstream, tools: Any = "auto") -> Settings:
-    lane = Upstream(via="responses", base_url=upstream.url, tools=tools)
+def settings_of(upstream: ResponsesUpstream) -> Settings:
+    lane = Upstream(via="responses", base_url=upstream.url, tools="functions")
     return Settings(upstreams={"up": lane}, models={"m": Model(upstream="up")})
 
 
-@pytest.mark.parametrize("tools", ["native", "functions"])
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     "refusal",
@@ -66,9 +65,9 @@ def settings_of(upstream: ResponsesUpstream, tools: Any = "auto") -> Settings:
     ],
     ids=["status", "xai", "events", "error behind the beginning", "failure behind the beginning"],
 )
-def test_it_is_asked_once_more_without_the_reasoning(refusal: list[Step], tools: str, *, stream: bool) -> None:
+def test_it_is_asked_once_more_without_the_reasoning(refusal: list[Step], *, stream: bool) -> None:
     body = {"model": "m", "input": HISTORY, "tools": TOOLS, "stream": stream}
-    with ResponsesUpstream(undecryptable(refusal)) as upstream, serving(settings_of(upstream, tools)) as url:
+    with ResponsesUpstream(undecryptable(refusal)) as upstream, serving(settings_of(upstream)) as url:
         result = httpx.post(f"{url}/v1/responses", json=body)
     assert (result.status_code, len(upstream.asks)) == (200, 2)
     assert upstream.asks[0].body["input"] == HISTORY
@@ -87,24 +86,9 @@ def test_it_is_asked_once_more_without_the_reasoning(refusal: list[Step], tools:
     ]
 
 
-def test_a_server_that_still_refuses_is_not_asked_again() -> None:
-    with ResponsesUpstream([Status(400, BODY)]) as upstream, serving(settings_of(upstream)) as url:
-        result = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": HISTORY})
-    assert (result.status_code, result.json()["error"]["message"]) == (400, WORDS)
-    assert len(upstream.asks) == 2
-
-
-def test_without_encrypted_reasoning_there_is_nothing_to_leave_out() -> None:
-    """The refusal may be about an encrypted summary, which holds the conversation."""
-    items = [{"id": "cmp_1", "type": "compaction", "encrypted_content": THEIRS}, HISTORY[-1]]
-    with ResponsesUpstream([Status(400, BODY)]) as upstream, serving(settings_of(upstream)) as url:
-        result = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": items})
-    assert (result.status_code, len(upstream.asks)) == (400, 1)
-
-
 def test_a_summary_is_asked_for_once_more_too() -> None:
     refusal: list[Step] = [Status(400, BODY)]
-    with ResponsesUpstream(undecryptable(refusal)) as upstream, serving(settings_of(upstream, "functions")) as url:
+    with ResponsesUpstream(undecryptable(refusal)) as upstream, serving(settings_of(upstream)) as url:
         result = httpx.post(f"{url}/v1/responses", json={"model": "m", "input": [*HISTORY, TRIGGER]})
     assert [item["type"] for item in result.json()["output"]] == ["compaction"]
     assert len(upstream.asks) == 2

@@ -7,9 +7,9 @@ import httpx
 import pytest
 
 from app.settings import Model, Server, Settings, Upstream
-from tests.support.servers import Ask, ResponsesUpstream, Script, Status, Step
-from tests.support.servers.responses import answer, call, message
 from tests.support.serving import serving
+from tests.wire.servers import Ask, ResponsesUpstream, Script, Status, Step
+from tests.wire.servers.responses import answer, call, message
 
 Json = dict[str, Any]
 

@@ -11,9 +11,9 @@ from app.searching.opened_pages import NEVER_FETCHES
 from app.searching.searcher import ONLY_CACHED
 from app.settings import Search, Settings
 from tests.support.search_requests import CATS, OUTPUT, Json, ask, output, searching
-from tests.support.search_server import SearchServer
 from tests.support.serving import serving
-from tests.support.web_site import PNG, Page, Site, page, redirect
+from tests.wire.search_server import SearchServer
+from tests.wire.web_site import PNG, Page, Site, page, redirect
 
 HTML: Final = page(
     b"<title>Cats</title><h1>Cats</h1><p>They <a href='/dogs'>hate dogs</a>.<p>They sleep.<p>Always.<p>End.",

@@ -12,12 +12,12 @@ from app.compaction.summary import MOST_PARTS
 from app.compaction.summary_text import INTRODUCTION, SUM_UP
 from app.settings import Server
 from app.turns.attempts import MOST_HALVINGS
-from tests.support.script import text_turn
-from tests.support.servers.small_window import SmallWindow
-from tests.support.servers.steps import Ask, Pause, Status, Step
 from tests.support.serving import serving
 from tests.support.summary_lanes import SUMMARY_LANES, SummaryLane
 from tests.support.tool_rounds import TASK, THRESHOLD, TOOLS, rounds
+from tests.wire.script import text_turn
+from tests.wire.servers.small_window import SmallWindow
+from tests.wire.servers.steps import Ask, Pause, Status, Step
 
 Json = dict[str, Any]
 

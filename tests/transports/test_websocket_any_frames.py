@@ -16,11 +16,11 @@ from websockets.exceptions import ConnectionClosed
 
 from app.settings import Key, Settings
 from app.transports.websocket_guard import POLICY
-from tests.support.script import call_turn, opens, says, stops, text_turn, thinks
-from tests.support.servers import ChatUpstream, Cut, Hang, Pause, Status
 from tests.support.serving import serving
-from tests.support.sockets import Client, opened
 from tests.support.websocket_server import settings_of
+from tests.wire.script import call_turn, opens, says, stops, text_turn, thinks
+from tests.wire.servers import ChatUpstream, Cut, Hang, Pause, Status
+from tests.wire.sockets import Client, opened
 
 Json = dict[str, Any]
 LANES: Final = ("a", "b", "c")

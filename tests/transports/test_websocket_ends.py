@@ -4,57 +4,21 @@ import asyncio
 import time
 from collections.abc import AsyncGenerator
 from contextlib import suppress
-from hashlib import sha256
 from typing import Any
 
 import pytest
 
-from app.settings import Key, Server, Settings
+from app.settings import Server, Settings
 from app.transports import websocket_frames
 from app.upstreams.demo import Demo
-from tests.support.event_stream import judged
-from tests.support.script import opens, says, stops, text_turn
-from tests.support.servers import ChatUpstream, Hang, Latch, Script
 from tests.support.serving import serving
-from tests.support.sockets import error_of, opened, text_of
 from tests.support.websocket_server import GOING_AWAY, connect_without_reading, settings_of
+from tests.wire.event_stream import judged
+from tests.wire.script import opens, says, stops, text_turn
+from tests.wire.servers import ChatUpstream, Latch
+from tests.wire.sockets import error_of, opened, text_of
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
-TOO_BIG = 1009
-
-
-# limits
-
-
-async def test_a_frame_that_is_too_long_ends_the_connection() -> None:
-    with serving(Settings(server=Server(max_body_bytes=2000))) as url, ChatUpstream():
-        async with opened(url) as client:
-            await client.send(model="demo", input="x" * 1000)
-            await client.answer()
-            await client.send(model="demo", input="x" * 2001)
-            assert await client.closed() == TOO_BIG
-
-
-async def test_each_turn_counts_against_its_key_and_so_does_a_warm_up() -> None:
-    key = Key("alice", sha256(b"sk-alice").digest(), requests_per_minute=2)
-    with serving(Settings(keys=(key,))) as url:
-        async with opened(url, {"Authorization": "Bearer sk-alice"}) as client:
-            assert client.connection.response is not None
-            assert client.connection.response.headers["x-ratelimit-remaining-requests"] == "2"
-            await client.id_of(model="demo", input="Hello!", generate=False)
-            known = await client.id_of(model="demo", input="Hello!")
-            for generate in (True, False):
-                [frame] = await client.ask(model="demo", input="Hello!", generate=generate, previous_response_id=known)
-                assert error_of(frame) == (429, "rate_limit_exceeded", "")
-                assert "try again in" in frame["error"]["message"]
-
-
-async def test_connections_share_the_turns_of_a_server() -> None:
-    with ChatUpstream([opens(), says("one"), Hang()]) as upstream, serving(settings_of(upstream, max_turns=1)) as url:
-        async with opened(url) as one, opened(url) as other:
-            await one.send(input="Hello")
-            await one.beginning()
-            assert await other.refusal(input="Hello") == (503, "overloaded", "")
 
 
 async def test_more_frames_than_may_wait_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,26 +113,6 @@ async def test_the_running_turn_outlives_the_limit_and_those_that_wait_do_not() 
             assert error_of(await client.event()) == (400, "websocket_connection_limit_reached", "")
             assert await client.closed() == GOING_AWAY
     assert len(upstream.asks) == 1
-
-
-# leaving
-
-
-@pytest.mark.parametrize("script", [[Hang()], [opens(), says("Once"), Hang()]], ids=["before a word", "after a word"])
-@pytest.mark.parametrize("politely", [True, False])
-async def test_a_client_that_leaves_stops_the_upstream_at_once(script: Script, *, politely: bool) -> None:
-    with ChatUpstream(script) as upstream, serving(settings_of(upstream, first_payload_wait=0.1)) as url:
-        async with opened(url) as client:
-            await client.send(input="Hello")
-            await client.send(input="And?")
-            while (await client.event())["type"] != "response.in_progress":
-                pass
-            if politely:
-                await client.connection.close()
-            else:
-                client.connection.transport.abort()
-        [ask] = upstream.asks
-        assert await asyncio.to_thread(ask.wait_gone)
 
 
 class Flood:

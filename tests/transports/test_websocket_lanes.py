@@ -9,13 +9,13 @@ import pytest
 
 from app.settings import Key, Settings
 from app.transports.websocket_connection import NAMES, RUNNING
-from tests.support.event_stream import judged
-from tests.support.script import opens, says, stops, text_turn
-from tests.support.servers import Cut, Hang, Latch, ResponsesUpstream, Script, Status
-from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
-from tests.support.sockets import LAST, Client, error_of, opened, text_of
 from tests.support.websocket_server import WebsocketServer, settings_of
+from tests.wire.event_stream import judged
+from tests.wire.script import opens, says, stops, text_turn
+from tests.wire.servers import Cut, Hang, Latch, ResponsesUpstream, Script, Status
+from tests.wire.servers.responses import answer, message
+from tests.wire.sockets import LAST, Client, error_of, opened, text_of
 
 Json = dict[str, Any]
 NOT_FOUND = "previous_response_not_found"

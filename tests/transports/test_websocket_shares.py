@@ -11,35 +11,13 @@ from typing import Any
 from websockets.exceptions import InvalidStatus
 
 from app.settings import Key, Server, Settings
-from tests.support.script import opens, says, stops
-from tests.support.servers import ChatUpstream, Latch
 from tests.support.serving import serving
-from tests.support.sockets import error_of, opened, text_of, upgraded
 from tests.support.websocket_server import settings_of
+from tests.wire.script import opens, says, stops
+from tests.wire.servers import ChatUpstream, Latch
+from tests.wire.sockets import error_of, opened, text_of, upgraded
 
 NOT_FOUND = (400, "previous_response_not_found", "previous_response_id")
-
-
-async def test_a_frame_without_a_slot_is_not_even_decoded() -> None:
-    """A slot that is given back with the last event is free for the next frame, whatever the turn came to."""
-    key = Key("alice", sha256(b"sk-alice").digest(), concurrency=1)
-    gate = Latch()
-    headers = {"Authorization": "Bearer sk-alice"}
-    with ChatUpstream([opens(), says("one"), gate, stops()]) as upstream:
-        settings = settings_of(upstream)
-        settings = Settings(keys=(key,), upstreams=settings.upstreams, models=settings.models)
-        with serving(settings) as url:
-            async with opened(url, headers) as one, opened(url, headers) as other:
-                await one.send(input="a")
-                await one.send(input="b")
-                first = await one.beginning()
-                assert await other.refusal(input=3) == (429, "rate_limit_exceeded", "")
-                gate.open()
-                assert [text_of(first + await one.answer()), text_of(await one.answer())] == ["one", "one"]
-                for _ in range(3):
-                    assert await other.refusal(input=3) == (400, "invalid_type", "input")
-                    assert text_of(await other.ask(input="c")) == "one"
-                    await other.id_of(input="d", generate=False)
 
 
 async def test_what_all_connections_of_a_caller_remember_is_limited() -> None:

@@ -5,14 +5,14 @@ from hashlib import sha256
 from typing import Any
 
 from app.settings import Key, Settings
-from tests.support.event_stream import judged
-from tests.support.script import call_turn, calls, counts, more, opens, says, stops, text_turn, thinks
-from tests.support.servers import ChatUpstream, Hang, Latch, ResponsesUpstream
-from tests.support.servers.responses import answer, call, message
 from tests.support.serving import serving
-from tests.support.sockets import opened, text_of
 from tests.support.steering import THOUGHT, WEATHER, begun, said, steer, steered
 from tests.support.websocket_server import WebsocketServer, settings_of
+from tests.wire.event_stream import judged
+from tests.wire.script import call_turn, calls, counts, more, opens, says, stops, text_turn, thinks
+from tests.wire.servers import ChatUpstream, Hang, Latch, ResponsesUpstream
+from tests.wire.servers.responses import answer, call, message
+from tests.wire.sockets import opened, text_of
 
 
 async def test_a_response_ends_before_its_next_item_and_another_begins(websocket_server: WebsocketServer) -> None:

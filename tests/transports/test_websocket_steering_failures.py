@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from app.transports import websocket_steering
-from tests.support.event_stream import judged
-from tests.support.script import call_turn, opens, says, stops, text_turn, thinks
-from tests.support.servers import ChatUpstream, Cut, Hang, Latch, Status
 from tests.support.serving import serving
-from tests.support.sockets import opened, text_of
 from tests.support.steering import TEXT, THOUGHT, WEATHER, Json, begun, said, send, steer, steered
 from tests.support.websocket_server import WebsocketServer, settings_of
+from tests.wire.event_stream import judged
+from tests.wire.script import call_turn, opens, says, stops, text_turn, thinks
+from tests.wire.servers import ChatUpstream, Cut, Hang, Latch, Status
+from tests.wire.sockets import opened, text_of
 
 
 async def test_input_is_given_back_if_the_continuation_with_outputs_is_refused(

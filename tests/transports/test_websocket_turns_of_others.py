@@ -10,7 +10,7 @@ import pytest
 from app.transports.websocket_connection import Connection
 from app.transports.websocket_guard import AT_ONCE, SHORT_SLICE, SLICE, WebSocketGuard
 from tests.support.serving import serving
-from tests.support.sockets import opened, text_of, upgraded
+from tests.wire.sockets import opened, text_of, upgraded
 
 MASK = bytes(4)
 MANY = 1_900

@@ -13,14 +13,14 @@ import pytest
 
 from app.main import LibraryMissingError, build_app
 from app.settings import Model, Secret, Server, Settings, Upstream
-from tests.support import grammar
 from tests.support.block_scripts import as_blocks
-from tests.support.event_stream import events_of, judged
-from tests.support.script import call_turn, calls, counts, opens, says, stops, text_turn, thinks
-from tests.support.servers import AnthropicUpstream, ChatUpstream, Hang, Latch, Pause, Script, Status, Step
 from tests.support.serving import serving
-from tests.support.sockets import opened, text_of
 from tests.support.steering import THOUGHT, steered
+from tests.wire import grammar
+from tests.wire.event_stream import events_of, judged
+from tests.wire.script import call_turn, calls, counts, opens, says, stops, text_turn, thinks
+from tests.wire.servers import AnthropicUpstream, ChatUpstream, Hang, Latch, Pause, Script, Status, Step
+from tests.wire.sockets import opened, text_of
 
 Json = dict[str, Any]
 

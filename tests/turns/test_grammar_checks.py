@@ -11,12 +11,12 @@ import pytest
 from app.bridges.input_checks import MOST_INPUTS
 from app.grammars.grammar_checker import GrammarChecker
 from app.settings import Model, Secret, Settings, Upstream
-from tests.support.event_stream import judged
-from tests.support.script import calls, turn
-from tests.support.servers import KEY, Calls, ChatUpstream
-from tests.support.servers.functions_only import FUNCTION_SERVERS
 from tests.support.serving import serving
-from tests.support.sockets import opened
+from tests.wire.event_stream import judged
+from tests.wire.script import calls, turn
+from tests.wire.servers import KEY, Calls, ChatUpstream
+from tests.wire.servers.functions_only import FUNCTION_SERVERS
+from tests.wire.sockets import opened
 
 Json = dict[str, Any]
 

@@ -40,8 +40,8 @@ from tests.support.compared_prompts import (
     replies,
     settings_of,
 )
-from tests.support.servers import ChatUpstream
 from tests.support.serving import serving
+from tests.wire.servers import ChatUpstream
 
 ANSWERS: Final[list[tuple[str, Json, int, Json]]] = [
     ("grown and read", SECOND, 900, {"type": "cache_hit"}),

@@ -12,10 +12,10 @@ from app.turns.prompt_comparison import (
 )
 from app.turns.warning_output import HEADER
 from tests.support.compared_prompts import FIRST, NEW_RULES, SECOND, WATCHING, Json, lines, post, replies, settings_of
-from tests.support.servers import ChatUpstream, ResponsesUpstream
-from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
-from tests.support.sockets import opened
+from tests.wire.servers import ChatUpstream, ResponsesUpstream
+from tests.wire.servers.responses import answer, message
+from tests.wire.sockets import opened
 
 
 async def test_a_websocket_knows_its_last_response_without_a_ring_buffer(caplog: pytest.LogCaptureFixture) -> None:

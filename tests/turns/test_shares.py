@@ -14,9 +14,9 @@ from app.protocol.problems import ProblemError
 from app.settings import Key, Model, Secret, Server, Settings, Upstream
 from app.turns.limits import Limits
 from app.turns.quota import Quota
-from tests.support.script import opens, says, text_turn
-from tests.support.servers import Ask, ChatUpstream, Hang
 from tests.support.serving import serving
+from tests.wire.script import opens, says, text_turn
+from tests.wire.servers import Ask, ChatUpstream, Hang
 
 ALICE, BOB, CLEO = (Key(name, sha256(name.encode()).digest()) for name in ("alice", "bob", "cleo"))
 ANYONE = Key("anyone", b"")

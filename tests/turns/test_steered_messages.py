@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from app.settings import Model, Settings, Upstream
-from tests.support.script import calls, opens, says, stops, text_turn
-from tests.support.servers import ChatUpstream, Latch, Step
 from tests.support.serving import serving
-from tests.support.sockets import opened, text_of
 from tests.support.steering import TEXT, begun, steer, steered
+from tests.wire.script import calls, opens, says, stops, text_turn
+from tests.wire.servers import ChatUpstream, Latch, Step
+from tests.wire.sockets import opened, text_of
 
 DATE: Final[dict[str, Any]] = {
     "type": "custom",

@@ -23,7 +23,7 @@ from app.turns.summary_first import SummaryFirst
 from app.turns.turn_protocols import Answer
 from app.upstreams.clocks import Clocks
 from tests.support.emitters import ReadableSealer, counted_ids
-from tests.support.script import says, stops
+from tests.wire.script import says, stops
 
 BROKEN = Problem(code="upstream_error", message="It broke.")
 IDENTITY = Identity("resp_AM-1", 1)

@@ -12,10 +12,10 @@ from app.protocol.events import RelayedLast, ResponseFailed
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.answer_shapes import CHAT, RELAY, Work, chat, lines, made, relay
 from tests.support.scan import assert_lean, assert_linear
-from tests.support.script import says, stops
-from tests.support.servers import ChatUpstream, ResponsesUpstream, Step
-from tests.support.servers.responses import answer, message
 from tests.support.serving import serving
+from tests.wire.script import says, stops
+from tests.wire.servers import ChatUpstream, ResponsesUpstream, Step
+from tests.wire.servers.responses import answer, message
 
 Make = Callable[[int], bytes]
 

@@ -14,11 +14,11 @@ from app.upstreams.error_keys import without_keys
 from app.upstreams.faults import BROKE_OFF, NOT_HTTP, UNREACHABLE
 from app.upstreams.http_messages import HttpMessages
 from app.upstreams.port import UpstreamPort, UpstreamRefused
-from tests.support.script import breaks
-from tests.support.servers import AnthropicUpstream, Hang, ScriptedUpstream, Status, Step
 from tests.support.upstream_asks import KEY
 from tests.support.upstream_lanes import client, server
 from tests.support.upstream_refusals import error
+from tests.wire.script import breaks
+from tests.wire.servers import AnthropicUpstream, Hang, ScriptedUpstream, Status, Step
 
 Json = dict[str, Any]
 

@@ -12,11 +12,11 @@ from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.litellm_errors import problem_of
 from app.upstreams.native_responses import NativeResponses
-from tests.support.servers import ResponsesUpstream, Status, Step
-from tests.support.servers.gemini import answers as candidate
-from tests.support.servers.responses import begins, ends
 from tests.support.upstream_asks import KEY, Lenient, answer_of, answers, asks, server
 from tests.support.upstream_refusals import TOO_LONG
+from tests.wire.servers import ResponsesUpstream, Status, Step
+from tests.wire.servers.gemini import answers as candidate
+from tests.wire.servers.responses import begins, ends
 
 CHAT = ["chat", "compatible", "groq", "openrouter", "llamafile", "gemini", "anthropic", "cohere_chat", "ollama_chat"]
 LANES = ["responses", *CHAT]

@@ -10,9 +10,9 @@ from app.http_client import http_pool
 from app.http_client.proxies import proxy_for
 from app.upstreams import response_body
 from tests.support.http_chat import direct, read_answer
-from tests.support.script import counts, delta, says, stops, text_turn
-from tests.support.servers import Ask, ChatUpstream, End, Hang, Latch, Pause, Status, Step
 from tests.support.upstream_asks import KEY, TOOLS, answer_of, answers, asks
+from tests.wire.script import counts, delta, says, stops, text_turn
+from tests.wire.servers import Ask, ChatUpstream, End, Hang, Latch, Pause, Status, Step
 
 Json = dict[str, Any]
 

@@ -9,10 +9,10 @@ import pytest
 from app.protocol.problems import Problem
 from app.upstreams.port import UpstreamBroke, UpstreamRefused
 from tests.support.http_chat import direct, read_answer
-from tests.support.script import chunk, says, stops
-from tests.support.servers import ChatUpstream, Cut, Hang, Latch, LongLine, Pause, Reset, Status, Step
 from tests.support.upstream_asks import KEY, answer_of, answers, asks
 from tests.support.upstream_refusals import IN_STREAM, NO_STREAMS, REFUSALS, SLOW, UNREACHABLE, busy, error
+from tests.wire.script import chunk, says, stops
+from tests.wire.servers import ChatUpstream, Cut, Hang, Latch, LongLine, Pause, Reset, Status, Step
 
 BROKE = Problem(code="upstream_error", message="The connection to the upstream broke off.")
 

@@ -9,9 +9,9 @@ import pytest
 
 from app.upstreams.http_messages import BINDING_BETA, HttpMessages
 from app.upstreams.port import Counted, UpstreamRefused
-from tests.support.servers import AnthropicUpstream, Ask, Cut, Script, Status
-from tests.support.servers.anthropic import COUNTED, begins, ends, text
 from tests.support.upstream_asks import KEY, answers
+from tests.wire.servers import AnthropicUpstream, Ask, Cut, Script, Status
+from tests.wire.servers.anthropic import COUNTED, begins, ends, text
 
 Json = dict[str, Any]
 

@@ -8,8 +8,8 @@ import pytest
 
 from app.upstreams.listed_models import EMPTY, FRESH, MOST_LISTS, WITHIN, ListedModels
 from app.upstreams.model_list import ListedModel
-from tests.support.servers import Ask, Cut, Hang, Reset, Status
 from tests.support.surveyed_server import Page, SurveyedServer, chats, listing
+from tests.wire.servers import Ask, Cut, Hang, Reset, Status
 
 SMALL = (ListedModel("small", 8192),)
 LIST = listing({"id": "small", "context_window": 8192})

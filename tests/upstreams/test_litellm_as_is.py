@@ -9,10 +9,10 @@ from app.upstreams.litellm_as_is import known_request
 from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_chat import LitellmChat, load
 from app.upstreams.port import TRACE, UpstreamRefused
-from tests.support.script import text_turn
-from tests.support.servers import Hang, Status, Step
 from tests.support.upstream_asks import KEY, TOOLS, Lenient, answers, asks
 from tests.support.upstream_refusals import REFUSALS, error
+from tests.wire.script import text_turn
+from tests.wire.servers import Hang, Status, Step
 
 ASKS: dict[str, dict[str, Any]] = {
     "the smallest": {},

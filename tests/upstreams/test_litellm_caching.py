@@ -13,10 +13,10 @@ from app.upstreams.litellm_chat import LitellmChat
 from app.wiring import build_catalogue
 from tests.support.cached_session import SESSIONS, TOOLS, check_uses, requests
 from tests.support.chat_requests import ask, assistant, call, output, user
-from tests.support.servers import Ask, ScriptedUpstream
-from tests.support.servers import anthropic as claude
-from tests.support.servers.prompt_cache import PromptCache, blocks_of
 from tests.support.upstream_asks import KEY, answers, server
+from tests.wire.servers import Ask, ScriptedUpstream
+from tests.wire.servers import anthropic as claude
+from tests.wire.servers.prompt_cache import PromptCache, blocks_of
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

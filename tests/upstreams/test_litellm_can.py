@@ -14,8 +14,8 @@ from app.upstreams.litellm_can import capabilities
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.any_server import AnyServer
 from tests.support.providers import changed
-from tests.support.servers import Status
 from tests.support.upstream_asks import KEY, TOOLS, answers, asks
+from tests.wire.servers import Status
 
 Json = dict[str, Any]
 

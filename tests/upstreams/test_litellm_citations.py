@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.chat_answers import client_events, turn
-from tests.support.servers import Step
-from tests.support.servers import anthropic as claude
-from tests.support.servers.gemini import answers as candidate
 from tests.support.upstream_asks import KEY, answers, asks, server
+from tests.wire.servers import Step
+from tests.wire.servers import anthropic as claude
+from tests.wire.servers.gemini import answers as candidate
 
 PAGE = {
     "type": "web_search_result_location",

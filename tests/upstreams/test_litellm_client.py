@@ -8,9 +8,9 @@ import pytest
 
 from app.upstreams.litellm_chat import load
 from app.upstreams.litellm_client import lighten
-from tests.support.script import text_turn
-from tests.support.servers import Status
 from tests.support.upstream_asks import Lenient
+from tests.wire.script import text_turn
+from tests.wire.servers import Status
 
 BODY = b'{"model": "m", "messages": [{"role": "user", "content": "Hi"}], "stream": true}'
 URL = "http://there/v1/chat/completions"

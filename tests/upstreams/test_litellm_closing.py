@@ -12,11 +12,11 @@ import pytest
 from app.http_client import http_pool
 from app.upstreams import litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
-from tests.support.script import says, text_turn
-from tests.support.servers import Hang, Latch, Step
-from tests.support.servers import anthropic as claude
-from tests.support.servers.gemini import answers as candidate
 from tests.support.upstream_asks import KEY, answer_of, answers, asks, server
+from tests.wire.script import says, text_turn
+from tests.wire.servers import Hang, Latch, Step
+from tests.wire.servers import anthropic as claude
+from tests.wire.servers.gemini import answers as candidate
 
 TALKING: dict[str | None, list[Step]] = {
     None: [says("Hi"), Hang()],
@@ -88,8 +88,8 @@ import asyncio, sys, time, os
 from app.http_client import http_pool
 from app.upstreams import litellm_chat
 from app.upstreams.litellm_chat import LitellmChat
-from tests.support.script import text_turn
-from tests.support.servers import ChatUpstream
+from tests.wire.script import text_turn
+from tests.wire.servers import ChatUpstream
 from tests.support.upstream_asks import answers, asks
 
 assert "litellm" not in sys.modules and "openai" not in sys.modules

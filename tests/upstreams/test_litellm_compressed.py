@@ -8,8 +8,8 @@ import pytest
 
 from app.protocol.problems import Problem
 from app.upstreams.litellm_chat import LitellmChat, close_connections
-from tests.support.servers import Status
 from tests.support.upstream_asks import KEY, Lenient, answers, asks
+from tests.wire.servers import Status
 
 PACKED = {"content-encoding": "gzip"}
 NOT_READ = "The upstream sent an invalid answer: the answer is neither a stream nor JSON."

@@ -11,9 +11,9 @@ from app.protocol.problems import Problem
 from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat, load
 from app.upstreams.native_responses import NativeResponses
-from tests.support.script import text_turn
-from tests.support.servers import ChatUpstream, Pause
 from tests.support.upstream_asks import KEY, answers, asks
+from tests.wire.script import text_turn
+from tests.wire.servers import ChatUpstream, Pause
 
 UNREACHABLE = Problem(code="upstream_error", message="The upstream could not be reached.")
 

@@ -12,8 +12,10 @@ from app.http_client import http_connection, http_pool
 from app.http_client.keep import Keep
 from app.protocol.problems import Problem
 from app.upstreams import litellm_connection, litellm_connector
-from tests.support.script import text_turn
-from tests.support.servers import (
+from tests.support.upstream_asks import answers
+from tests.support.upstream_lanes import LANES, ClosingChat, ClosingResponses, client, greeting, server
+from tests.wire.script import text_turn
+from tests.wire.servers import (
     Ask,
     ChatUpstream,
     Cut,
@@ -22,8 +24,6 @@ from tests.support.servers import (
     Reset,
     Script,
 )
-from tests.support.upstream_asks import answers
-from tests.support.upstream_lanes import LANES, ClosingChat, ClosingResponses, client, greeting, server
 
 NOT_HTTP = "The upstream sent an invalid answer: the answer is not HTTP."
 BROKE = "The connection to the upstream broke off."

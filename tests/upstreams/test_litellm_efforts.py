@@ -6,8 +6,8 @@ from app.providers.capabilities import Capabilities
 from app.upstreams.litellm_can import lost_parts
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.any_server import AnyServer
-from tests.support.servers import Status
 from tests.support.upstream_asks import KEY, answers, asks
+from tests.wire.servers import Status
 
 CLAUDE = {"minimal": 1024, "low": 1024, "medium": 2048, "high": 4096, "xhigh": 8192}
 

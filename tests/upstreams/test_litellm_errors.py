@@ -9,10 +9,6 @@ from app.upstreams.http_chat import HttpChat
 from app.upstreams.litellm_chat import LitellmChat
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import UpstreamRefused
-from tests.support.script import breaks, says
-from tests.support.servers import ChatUpstream, Hang, Latch, Reset, ResponsesUpstream, Status, Step
-from tests.support.servers import anthropic as claude
-from tests.support.servers.gemini import answers as candidate
 from tests.support.upstream_asks import KEY, answers, asks, server
 from tests.support.upstream_refusals import (
     IN_STREAM,
@@ -25,6 +21,10 @@ from tests.support.upstream_refusals import (
     busy,
     error,
 )
+from tests.wire.script import breaks, says
+from tests.wire.servers import ChatUpstream, Hang, Latch, Reset, ResponsesUpstream, Status, Step
+from tests.wire.servers import anthropic as claude
+from tests.wire.servers.gemini import answers as candidate
 
 PROVIDERS = [None, "moonshot", "anthropic", "gemini"]
 

@@ -3,9 +3,9 @@
 import pytest
 
 from tests.support.litellm_streams import Json, read_answer, usage
-from tests.support.servers import Step
-from tests.support.servers.gemini import answers as candidate
 from tests.support.upstream_asks import TOOLS
+from tests.wire.servers import Step
+from tests.wire.servers.gemini import answers as candidate
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from app.upstreams.litellm_chat import LitellmChat, load
 from app.upstreams.litellm_memory import spare_memory
 from tests.support.litellm_asks import SCRIPTS
-from tests.support.script import text_turn
 from tests.support.upstream_asks import KEY, answers, asks, server
+from tests.wire.script import text_turn
 
 
 def test_what_nobody_uses_is_not_kept() -> None:

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from app.upstreams.litellm_chat import LitellmChat, load
-from tests.support.script import text_turn
-from tests.support.servers import Step
-from tests.support.servers import anthropic as claude
-from tests.support.servers.gemini import answers as candidate
 from tests.support.upstream_asks import KEY, answer_of, answers, asks, server
+from tests.wire.script import text_turn
+from tests.wire.servers import Step
+from tests.wire.servers import anthropic as claude
+from tests.wire.servers.gemini import answers as candidate
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

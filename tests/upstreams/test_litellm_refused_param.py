@@ -8,8 +8,8 @@ import pytest
 from app.protocol.problems import Problem
 from app.settings import Model, Settings, Upstream
 from app.upstreams.refused_param import with_param
-from tests.support.servers import ChatUpstream, Status
 from tests.support.serving import serving
+from tests.wire.servers import ChatUpstream, Status
 
 
 def refusal(param: Any) -> Status:

@@ -6,11 +6,11 @@ import pytest
 
 from app.upstreams.litellm_chat import LitellmChat
 from tests.support.litellm_streams import Json, read_answer, usage
-from tests.support.script import calls, chunk, counts, delta, more, refuses, says, stops, text_turn, thinks, turn
-from tests.support.servers import Cut, End, Pause, Status, Step
-from tests.support.servers import anthropic as claude
-from tests.support.servers.gemini import answers as candidate
 from tests.support.upstream_asks import KEY, TOOLS, Lenient, answer_of, answers, asks, server
+from tests.wire.script import calls, chunk, counts, delta, more, refuses, says, stops, text_turn, thinks, turn
+from tests.wire.servers import Cut, End, Pause, Status, Step
+from tests.wire.servers import anthropic as claude
+from tests.wire.servers.gemini import answers as candidate
 
 CHAT_USAGE = {"prompt_tokens": 7, "completion_tokens": 5, "total_tokens": 12}
 

@@ -6,9 +6,9 @@ import pytest
 
 from app.upstreams.litellm_ask import arguments
 from app.upstreams.litellm_chat import LitellmChat
-from tests.support.script import text_turn
-from tests.support.servers import anthropic as claude
 from tests.support.upstream_asks import KEY, TOOLS, answers, asks, server
+from tests.wire.script import text_turn
+from tests.wire.servers import anthropic as claude
 
 Json = dict[str, Any]
 

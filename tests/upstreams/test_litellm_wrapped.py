@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from app.upstreams.litellm_chat import LitellmChat
-from tests.support.script import calls, more, says, stops, thinks, turn
-from tests.support.servers import Step
 from tests.support.upstream_asks import KEY, Lenient, answer_of, answers, asks
+from tests.wire.script import calls, more, says, stops, thinks, turn
+from tests.wire.servers import Step
 
 
 # litellm looks at every attribute of its own models, deprecated ones too

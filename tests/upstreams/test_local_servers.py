@@ -7,10 +7,10 @@ import pytest
 from app.providers.lookup import provider_of
 from app.upstreams import local_servers
 from app.upstreams.local_servers import USUAL_SERVERS, UsualServer, find_local_servers, local_addresses
-from tests.support.servers import Ask, Hang, Status
-from tests.support.servers.server import ScriptedUpstream
 from tests.support.serving import serving
 from tests.support.surveyed_server import SurveyedServer, chats, listing, ollama, shown, vllm
+from tests.wire.servers import Ask, Hang, Status
+from tests.wire.servers.server import ScriptedUpstream
 
 
 class Silent(ScriptedUpstream):

@@ -11,10 +11,10 @@ from app.protocol.problems import Problem
 from app.upstreams import response_body, response_events
 from app.upstreams.native_responses import NativeResponses
 from app.upstreams.port import UpstreamRefused
-from tests.support.servers import Cut, End, Hang, Latch, LongLine, Pause, Reset, ResponsesUpstream, Script, Status, Step
-from tests.support.servers.responses import answer, begins, ends, message
 from tests.support.upstream_asks import KEY, answers
 from tests.support.upstream_refusals import REFUSALS, SLOW, TOO_LONG, UNREACHABLE, busy, error
+from tests.wire.servers import Cut, End, Hang, Latch, LongLine, Pause, Reset, ResponsesUpstream, Script, Status, Step
+from tests.wire.servers.responses import answer, begins, ends, message
 
 Json = dict[str, Any]
 

@@ -11,10 +11,10 @@ from app.settings import Model, Secret, Server, Settings, Upstream
 from app.upstreams.http_messages import HttpMessages
 from app.upstreams.paused_answers import MOST_PAUSES
 from tests.support.metrics import samples
-from tests.support.servers import AnthropicUpstream, Script, Status
-from tests.support.servers.anthropic import begins, block, ends, text, thinking, tool_use
 from tests.support.serving import serving
 from tests.support.upstream_asks import KEY, answers
+from tests.wire.servers import AnthropicUpstream, Script, Status
+from tests.wire.servers.anthropic import begins, block, ends, text, thinking, tool_use
 
 Json = dict[str, Any]
 

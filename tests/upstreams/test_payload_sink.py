@@ -18,8 +18,9 @@ from app.upstreams.native_responses import NativeResponses
 from app.upstreams.payload_sink import SINK
 from app.upstreams.port import UpstreamBroke, UpstreamPort
 from app.upstreams.response_body import ResponseBody
-from tests.support.script import counts, says, stops
-from tests.support.servers import (
+from tests.support.upstream_asks import KEY, asks
+from tests.wire.script import counts, says, stops
+from tests.wire.servers import (
     AnthropicUpstream,
     ChatUpstream,
     Cut,
@@ -31,9 +32,8 @@ from tests.support.servers import (
     ScriptedUpstream,
     Step,
 )
-from tests.support.servers.anthropic import begins, ends, text
-from tests.support.servers.responses import answer, message
-from tests.support.upstream_asks import KEY, asks
+from tests.wire.servers.anthropic import begins, ends, text
+from tests.wire.servers.responses import answer, message
 
 Json = dict[str, Any]
 

@@ -7,7 +7,6 @@ import pytest
 from app.options import Via
 from app.upstreams import survey as room
 from app.upstreams.survey import ListedModel, Survey, list_models, survey
-from tests.support.servers import Status
 from tests.support.surveyed_server import (
     REFUSES_EMPTY,
     UNEXPECTED,
@@ -20,6 +19,7 @@ from tests.support.surveyed_server import (
     shown,
     vllm,
 )
+from tests.wire.servers import Status
 
 QWEN = shown(
     "qwen3", 40_960, "tools", "thinking", parameters='stop   "<|im_end|>"\nnum_ctx                        16384'

@@ -9,8 +9,8 @@ from app.providers.lookup import BY_NAME
 from app.upstreams import survey as room
 from app.upstreams.messages_address import messages_provider
 from app.upstreams.survey import ListedModel, Survey, survey
-from tests.support.servers import Ask, Status
 from tests.support.surveyed_server import REFUSES_EMPTY, Page, SurveyedServer, chats, listing
+from tests.wire.servers import Ask, Status
 
 OTHERS: Final[frozenset[Via]] = frozenset({"chat", "responses"})
 NO_KEY: Final = Status(401, {"error": {"message": "no key"}})

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from app.upstreams.survey import ListedModel, list_models, survey
-from tests.support.servers import Cut, Hang, Pause, Reset, Status, Step
-from tests.support.servers.server import ScriptedUpstream
 from tests.support.serving import serving
 from tests.support.surveyed_server import REFUSES_EMPTY, SurveyedServer, chats, listing
+from tests.wire.servers import Cut, Hang, Pause, Reset, Status, Step
+from tests.wire.servers.server import ScriptedUpstream
 
 KEY = "sk-a-key-that-must-stay-secret"
 PAGE = Status(200, b"<!doctype html><title>Welcome</title>", {"content-type": "text/html"})

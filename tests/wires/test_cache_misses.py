@@ -10,11 +10,11 @@ import pytest
 from app.settings import Model, Secret, Server, Settings, Upstream
 from tests.support.cached_session import requests
 from tests.support.providers import openai_is_here
-from tests.support.servers import KEY, AnthropicUpstream
-from tests.support.servers.anthropic import begins, ends, text
-from tests.support.servers.prompt_cache import PromptCache
-from tests.support.servers.steps import Ask, Json
 from tests.support.serving import serving
+from tests.wire.servers import KEY, AnthropicUpstream
+from tests.wire.servers.anthropic import begins, ends, text
+from tests.wire.servers.prompt_cache import PromptCache
+from tests.wire.servers.steps import Ask, Json
 
 CLAUDE: Final = "claude-sonnet-4-5"
 WAYS: Final[list[Literal["messages", "litellm"]]] = ["messages", "litellm"]

@@ -8,10 +8,10 @@ from openai import OpenAI
 
 from app.settings import Model, Secret, Settings, Upstream
 from tests.support.providers import openai_is_here
-from tests.support.servers import KEY, Ask, ResponsesUpstream, Step
-from tests.support.servers import responses as say
 from tests.support.serving import serving
 from tests.support.tool_loops import Loop, calls_of
+from tests.wire.servers import KEY, Ask, ResponsesUpstream, Step
+from tests.wire.servers import responses as say
 
 pytestmark = [
     pytest.mark.xdist_group("litellm"),

@@ -13,11 +13,11 @@ from openai import OpenAI
 from openai.types.responses import Response
 
 from app.settings import Search
-from tests.support.event_stream import events_of, judged
-from tests.support.judges import judge_response
 from tests.support.provider_lanes import LANES, Wired, wired
-from tests.support.search_server import SearchServer
-from tests.support.servers import Answer, Calls, ModelUpstream, Says, Thinks
+from tests.wire.event_stream import events_of, judged
+from tests.wire.foreign_judges import judge_response
+from tests.wire.search_server import SearchServer
+from tests.wire.servers import Answer, Calls, ModelUpstream, Says, Thinks
 
 pytestmark = pytest.mark.xdist_group("litellm")
 

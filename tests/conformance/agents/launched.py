@@ -3,13 +3,13 @@
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from tests.conformance import lines
 from tests.conformance.cells import Outcome
+from tests.wire.program import COMMAND
 
 ARGUMENTS: Final[Mapping[str, list[str]]] = {
     "codex": ["exec", "--json", "--skip-git-repo-check", lines.PROMPT],
@@ -29,9 +29,7 @@ def drive(
     path = os.pathsep.join([str(programs), environ["PATH"]])
     ran = subprocess.run(
         [
-            sys.executable,
-            "-m",
-            "app",
+            *COMMAND,
             "launch",
             agent,
             *flags,

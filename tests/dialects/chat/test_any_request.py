@@ -22,7 +22,7 @@ from app.prompt.other_items import CALLS_AS_TEXT, OUTPUTS_AS_TEXT, SKIPPED
 from app.protocol.problems import ProblemError
 from tests.support.chat_requests import ask, assistant, call, output, refuse_what_a_strict_server_refuses, thought, user
 
-TRANSCRIPTS: Final = Path(__file__).parents[2] / "transcripts"
+TESTS: Final = Path(__file__).parents[2]
 FUNCTION: Final = {
     "type": "function",
     "name": "shell",
@@ -92,14 +92,14 @@ BODIES: Final[tuple[dict[str, Any], ...]] = (
     },
     {"model": "m", "input": "Hi", "user": "u", "tool_choice": "none", "previous_response_id": None},
     *[
-        json.loads((TRANSCRIPTS / slug / "request.json").read_text(encoding="utf-8"))
-        for slug in (
-            "apply-patch",
-            "calls-of-every-kind-interleaved",
-            "codex-code-mode",
-            "custom-tool-outside-allowed-tools",
-            "local-shell-as-one-line",
-            "tool-found",
+        json.loads((TESTS / folder / "request.json").read_text(encoding="utf-8"))
+        for folder in (
+            "wire/transcripts/apply-patch",
+            "wire/transcripts/calls-of-every-kind-interleaved",
+            "wire/transcripts/codex-code-mode",
+            "wire/transcripts/custom-tool-outside-allowed-tools",
+            "transcripts/local-shell-as-one-line",
+            "wire/transcripts/tool-found",
         )
     ],
 )

@@ -10,8 +10,8 @@ from app.options import Hint, ModelOptions
 from app.protocol.problems import ProblemError
 from tests.support.chat_answers import client_events, turn
 from tests.support.chat_requests import ask, assistant, call, output, user
-from tests.support.script import counts, delta, says, stops
 from tests.support.warning_sentences import sentences
+from tests.wire.script import counts, delta, says, stops
 
 MARKING = ChatOptions(model=ModelOptions(cache_control="auto"))
 MARK = {"cache_control": {"type": "ephemeral"}}

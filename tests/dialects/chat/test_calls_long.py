@@ -9,7 +9,7 @@ from app.dialects.chat.calls import CallReader
 from app.dialects.chat.decode import ChunkReader
 from app.emitter.deltas import CallArguments
 from tests.support.scan import assert_linear
-from tests.support.script import calls, fragment, more
+from tests.wire.script import calls, fragment, more
 
 
 @pytest.mark.parametrize("name", [None, "f"], ids=["the name once", "the name on every fragment, and no id"])

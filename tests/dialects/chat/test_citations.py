@@ -7,7 +7,7 @@ import pytest
 from app.dialects.chat.byte_offsets import TIMES
 from app.dialects.chat.citations import LOOKED_AT, MARKERS, MOST, Citations
 from tests.support.chat_answers import client_events, turn
-from tests.support.script import Chunk, calls, cites, delta, says, stops, thinks
+from tests.wire.script import Chunk, calls, cites, delta, says, stops, thinks
 
 A, B = "https://a.example", "https://b.example"
 

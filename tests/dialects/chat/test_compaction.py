@@ -20,8 +20,8 @@ from tests.support.compacting_turns import (
     summary_text,
 )
 from tests.support.emitters import ReadableSealer
-from tests.support.script import says, stops, thinks
 from tests.support.warning_sentences import sentences
+from tests.wire.script import says, stops, thinks
 
 TRIGGER: Json = {"type": "compaction_trigger"}
 

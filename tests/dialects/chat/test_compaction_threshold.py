@@ -30,8 +30,8 @@ from tests.support.compacting_turns import (
     summary_text,
 )
 from tests.support.emitters import ReadableSealer
-from tests.support.script import says, stops
 from tests.support.warning_sentences import sentences
+from tests.wire.script import says, stops
 
 LONG = "word " * 2_000
 

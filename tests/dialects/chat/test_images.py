@@ -8,7 +8,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.options import ModelOptions
 from tests.support.chat_answers import client_events, turn
 from tests.support.event_lines import event_lines
-from tests.support.script import Chunk, calls, delta, more, says, stops, thinks
+from tests.wire.script import Chunk, calls, delta, more, says, stops, thinks
 
 PNG = "iVBORw0KGgo="
 

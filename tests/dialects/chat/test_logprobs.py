@@ -8,7 +8,7 @@ from app.dialects.chat.chat_options import ChatOptions
 from app.dialects.chat.decode import ChunkReader
 from app.options import ModelOptions
 from tests.support.chat_answers import client_events, turn
-from tests.support.script import says, stops
+from tests.wire.script import says, stops
 
 TOKEN = {"token": "Hi", "logprob": -0.5, "bytes": [72, 105], "top_logprobs": []}
 

@@ -8,8 +8,8 @@ from app.dialects.chat.chat_options import ChatOptions
 from tests.support.chat_answers import client_events, turn
 from tests.support.chat_requests import ask, assistant, call, output, thought, user
 from tests.support.relay_turns import on_functions
-from tests.support.script import opens, says, stops
 from tests.support.warning_sentences import sentences
+from tests.wire.script import opens, says, stops
 
 Json = dict[str, Any]
 

@@ -11,9 +11,9 @@ from app.options import ModelOptions
 from app.providers.capabilities import Capabilities
 from app.settings import Model, Settings, Upstream
 from tests.support.chat_requests import ask, assistant, call, output, sent_call, sent_calls, sent_output, user
-from tests.support.script import text_turn
-from tests.support.servers import Ask, ChatUpstream
 from tests.support.serving import serving
+from tests.wire.script import text_turn
+from tests.wire.servers import Ask, ChatUpstream
 
 Json = dict[str, Any]
 

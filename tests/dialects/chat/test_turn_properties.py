@@ -12,10 +12,10 @@ from app.dialects.chat.turn import ChatTurn
 from app.options import ModelOptions
 from app.parsing.request_body import parse_request
 from app.protocol.response import Identity
-from tests.support.consumer import check_consumed
-from tests.support.grammar import check
-from tests.support.judges import judge
-from tests.support.script import (
+from tests.wire.consumer import check_consumed
+from tests.wire.foreign_judges import judge
+from tests.wire.grammar import check
+from tests.wire.script import (
     breaks,
     calls,
     chunk,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.support.chat_answers import client_events, turn
-from tests.support.script import Chunk, chunk, says, stops, text_turn
+from tests.wire.script import Chunk, chunk, says, stops, text_turn
 
 
 def usage(

@@ -6,7 +6,7 @@ import pytest
 
 from app.dialects.messages.message_reader import MessageReader
 from tests.support.messages_requests import answered
-from tests.support.servers.anthropic import begins, block, ends, text, thinking, tool_use
+from tests.wire.servers.anthropic import begins, block, ends, text, thinking, tool_use
 
 Json = dict[str, Any]
 

@@ -8,7 +8,7 @@ from app.options import ModelOptions
 from tests.support.cached_session import SESSIONS, TOOLS, check_uses, requests
 from tests.support.chat_requests import assistant, call, output, user
 from tests.support.messages_requests import asked
-from tests.support.servers.prompt_cache import PromptCache, blocks_of
+from tests.wire.servers.prompt_cache import PromptCache, blocks_of
 
 Json = dict[str, Any]
 

@@ -7,7 +7,7 @@ import pytest
 from tests.support.chat_requests import user
 from tests.support.messages_blocks import words
 from tests.support.messages_requests import HI, answered, asked
-from tests.support.servers.anthropic import begins, block, ends, text
+from tests.wire.servers.anthropic import begins, block, ends, text
 
 Json = dict[str, Any]
 

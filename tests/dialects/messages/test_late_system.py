@@ -7,7 +7,7 @@ import pytest
 from tests.support.chat_requests import assistant, call, output, user
 from tests.support.messages_blocks import by_model, by_user, gave, used, words
 from tests.support.messages_requests import asked
-from tests.support.servers.anthropic_rules import body_faults
+from tests.wire.servers.anthropic_rules import body_faults
 
 Json = dict[str, Any]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.support.chat_requests import output, user
 from tests.support.messages_blocks import by_model, by_user, gave, words
 from tests.support.messages_requests import ASKING, HI, answered, asked, events_of, turn
-from tests.support.servers.anthropic import begins, block, ends, text, thinking, tool_use
+from tests.wire.servers.anthropic import begins, block, ends, text, thinking, tool_use
 
 Json = dict[str, Any]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from app.dialects.messages.enforced_schemas import EnforcedSchema, UnenforceableError
 from tests.support.messages_requests import asked
 from tests.support.scan import assert_linear
-from tests.support.servers.anthropic_schemas import schema_faults
+from tests.wire.servers.anthropic_schemas import schema_faults
 
 Json = dict[str, Any]
 

@@ -9,8 +9,8 @@ from app.prompt.content_parts import ENCRYPTED
 from app.protocol.problems import ProblemError
 from tests.support.bridge_cases import CASES, CUSTOM, FOUND, FUNCTION
 from tests.support.relay_turns import Json, client_events, new_turn, on_functions
-from tests.support.servers.responses import answer, call
 from tests.support.warning_sentences import sentences
+from tests.wire.servers.responses import answer, call
 
 
 @pytest.mark.parametrize("hosted_tools", [(), ("mcp",)])

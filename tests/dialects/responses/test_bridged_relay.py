@@ -8,14 +8,14 @@ import pytest
 
 from app.options import ServerOptions
 from tests.support.bridge_cases import CASES, CUSTOM, FUNCTION, Case, tool_of
-from tests.support.consumer import check_consumed
-from tests.support.grammar import check
-from tests.support.judges import judge, judge_response
 from tests.support.relay_turns import HELLO, Json, client_events, on_functions, plain
-from tests.support.servers.responses import ScriptedItem, answer, begins, call, hosted, items, message, reasoning
-from tests.support.servers.responses_like import all_at_zero, codex_backend, copilot, llama_cpp, transformers, vllm
 from tests.support.tool_tables import names, offered
 from tests.support.warning_sentences import sentences
+from tests.wire.consumer import check_consumed
+from tests.wire.foreign_judges import judge, judge_response
+from tests.wire.grammar import check
+from tests.wire.servers.responses import ScriptedItem, answer, begins, call, hosted, items, message, reasoning
+from tests.wire.servers.responses_like import all_at_zero, codex_backend, copilot, llama_cpp, transformers, vllm
 
 each_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 OTHER: Json = {"type": "custom", "name": "other"}

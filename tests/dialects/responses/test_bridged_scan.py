@@ -10,7 +10,7 @@ import pytest
 from tests.support.bridge_cases import CUSTOM
 from tests.support.relay_turns import Json, on_functions
 from tests.support.scan import assert_linear
-from tests.support.servers.responses import answer, call
+from tests.wire.servers.responses import answer, call
 
 SHELL: Final = {"type": "shell"}
 

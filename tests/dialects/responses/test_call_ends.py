@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from app.emitter.rules import CUT_IN_A_CALL
-from tests.support.grammar import check
 from tests.support.relay_turns import Json, client_events, new_turn, plain
-from tests.support.servers.responses import ScriptedItem, answer, begins, call, message
+from tests.wire.grammar import check
+from tests.wire.servers.responses import ScriptedItem, answer, begins, call, message
 
 LIMIT = {"reason": "max_output_tokens"}
 HALF = "*** Begin Patch\n*** Delete File: a"

@@ -6,9 +6,9 @@ from app.dialects.responses.endings import REASONS, Status
 from app.emitter.for_codex import client_rules
 from app.emitter.rules import CUT, ItemKind
 from app.protocol.problems import Problem
-from tests.support.grammar import check
 from tests.support.relay_turns import Json, client_events, new_turn, plain
-from tests.support.servers.responses import begins, call, ends, hosted, items, message, reasoning
+from tests.wire.grammar import check
+from tests.wire.servers.responses import begins, call, ends, hosted, items, message, reasoning
 
 OPEN: dict[str, tuple[ItemKind, list[Json]]] = {
     "a message": (ItemKind.MESSAGE, items(message("msg_1", "Hi"))[:-3]),

@@ -8,8 +8,8 @@ from app.prompt.content_parts import ENCRYPTED, NO_VIDEO
 from app.prompt.item_reader import UNREADABLE
 from tests.support.bridge_cases import CUSTOM, FUNCTION
 from tests.support.relay_turns import Json, client_events, new_turn, on_functions
-from tests.support.servers.responses import answer, message
 from tests.support.warning_sentences import sentences
+from tests.wire.servers.responses import answer, message
 
 SECRET: Final = "gAAAAABpZm9yZWlnbnNlcnZlcnNvbmx5Zm9yZWlnbg=="
 VIDEO: Final = {"type": "input_video", "video_url": "https://a.example/v.mp4"}

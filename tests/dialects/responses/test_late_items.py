@@ -7,9 +7,9 @@ import pytest
 
 from app.dialects.responses.positions import MOST_LATE
 from tests.support.bridge_cases import CASES, Case, tool_of
-from tests.support.grammar import check
 from tests.support.relay_turns import HELLO, Json, client_events, new_turn, on_functions
-from tests.support.servers.responses import answer, begins, call, reasoning
+from tests.wire.grammar import check
+from tests.wire.servers.responses import answer, begins, call, reasoning
 
 CALL = call("fc_1", "call_1", "f", '{"a"', ":1}")
 ITEMS = [reasoning("rs_0", "hm"), HELLO, CALL, call("fc_2", "call_2", "f", "{}")]

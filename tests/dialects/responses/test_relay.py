@@ -11,9 +11,6 @@ from openai.types.responses import ResponseStreamEvent
 
 from app.protocol.events import Ending, RelayedItem
 from app.protocol.response import IncompleteDetails, ResponseError, Usage
-from tests.support.consumer import check_consumed
-from tests.support.grammar import check
-from tests.support.judges import judge
 from tests.support.relay_turns import (
     BROKE,
     CREATED_AT,
@@ -27,7 +24,10 @@ from tests.support.relay_turns import (
     new_turn,
     plain,
 )
-from tests.support.servers.responses import (
+from tests.wire.consumer import check_consumed
+from tests.wire.foreign_judges import judge
+from tests.wire.grammar import check
+from tests.wire.servers.responses import (
     answer,
     begins,
     ends,

@@ -7,8 +7,6 @@ import pytest
 from app.protocol.events import Ending
 from app.protocol.problems import Problem
 from app.protocol.response import IncompleteDetails, ResponseError
-from tests.support.grammar import check
-from tests.support.judges import judge
 from tests.support.relay_turns import (
     BROKE,
     FULL_ANSWER,
@@ -22,7 +20,9 @@ from tests.support.relay_turns import (
     new_turn,
     plain,
 )
-from tests.support.servers.responses import (
+from tests.wire.foreign_judges import judge
+from tests.wire.grammar import check
+from tests.wire.servers.responses import (
     ScriptedItem,
     answer,
     begins,

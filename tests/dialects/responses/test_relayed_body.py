@@ -10,8 +10,8 @@ from app.prompt.item_reader import UNREADABLE
 from app.protocol.problems import ProblemError
 from tests.support.emitters import ReadableSealer
 from tests.support.relay_turns import HELLO, Json, client_events, new_turn
-from tests.support.servers.responses import answer, reasoning
 from tests.support.warning_sentences import sentences
+from tests.wire.servers.responses import answer, reasoning
 
 BODY: dict[str, Any] = {
     "input": [

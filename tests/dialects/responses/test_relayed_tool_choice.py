@@ -7,13 +7,13 @@ import httpx
 import pytest
 
 from app.settings import Model, Settings, Upstream
-from tests.support.grammar import check
-from tests.support.judges import judge
 from tests.support.relay_turns import Json, client_events, new_turn
-from tests.support.servers import ResponsesUpstream
-from tests.support.servers.responses import ScriptedItem, answer, call, hosted, message
 from tests.support.serving import serving
 from tests.support.warning_sentences import sentences
+from tests.wire.foreign_judges import judge
+from tests.wire.grammar import check
+from tests.wire.servers import ResponsesUpstream
+from tests.wire.servers.responses import ScriptedItem, answer, call, hosted, message
 
 TOOLS: list[Json] = [{"type": "function", "name": name, "parameters": {}} for name in ("weather", "clock", "map")]
 CLOCK = {"type": "function", "name": "clock"}

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from app.options import ServerOptions
 from app.protocol.events import Event
 from tests.support.relay_turns import Json, new_turn
-from tests.support.servers.responses import answer, call, message, reasoning
-from tests.support.servers.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm
+from tests.wire.servers.responses import answer, call, message, reasoning
+from tests.wire.servers.responses_like import codex_backend, copilot, llama_cpp, transformers, vllm
 
 EVENTS = answer(
     reasoning("rs_0", *"thought"),

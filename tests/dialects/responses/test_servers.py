@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from app.protocol.problems import Problem
-from tests.support.consumer import check_consumed
-from tests.support.grammar import check
 from tests.support.relay_turns import CREATED_AT, Json, client_events, new_turn, plain
-from tests.support.servers.responses import ScriptedItem, answer, call, message, reasoning
-from tests.support.servers.responses_like import all_at_zero, codex_backend, copilot, llama_cpp, transformers, vllm
+from tests.wire.consumer import check_consumed
+from tests.wire.grammar import check
+from tests.wire.servers.responses import ScriptedItem, answer, call, message, reasoning
+from tests.wire.servers.responses_like import all_at_zero, codex_backend, copilot, llama_cpp, transformers, vllm
 
 ITEMS = [
     reasoning("rs_0", "h", "m"),

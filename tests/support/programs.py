@@ -1,0 +1,42 @@
+"""Programs that not every machine has: `pytest.mark.needs("chromium")` names those of a test."""
+
+import os
+import shutil
+import subprocess
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from tests.support.chromium import CHROMIUM
+from tests.support.node import ROOT, folder_with
+
+REDIS: Final = shutil.which("redis-server") or shutil.which("valkey-server")
+_INSTALLED: Final = {
+    "llama.cpp": ROOT / ".cache" / "servers" / "llama_cpp" / "installed.json",
+    "the Python clients": ROOT / ".cache" / "clients" / "fetched.json",
+}
+"""What `make servers` and `make conformance` have left where they have installed these."""
+
+
+def interpreter(version: str) -> Path | None:
+    """A Python of this machine that is as old as this, and runs."""
+    folders = [Path(folder) for folder in os.get_exec_path()]
+    folders += sorted((Path.home() / ".pyenv" / "versions").glob("*/bin"))
+    for python in (folder / f"python{version}" for folder in folders):
+        if python.exists() and not subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode:
+            return python
+    return None
+
+
+@cache
+def is_there(program: str) -> bool:
+    """Whether this machine has a program. `npm:` begins the name of a package for Node."""
+    kind, _, name = program.rpartition(":")
+    if kind == "npm":
+        return folder_with(name) is not None
+    if program.startswith("python"):
+        return interpreter(program.removeprefix("python")) is not None
+    if program in _INSTALLED:
+        return _INSTALLED[program].is_file()
+    known = {"chromium": CHROMIUM, "redis-server": REDIS}
+    return (known[program] if program in known else shutil.which(program)) is not None

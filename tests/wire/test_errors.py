@@ -1,0 +1,149 @@
+"""Errors: what this server or the model's refuses, and in which words. Each row of `errors.jsonl` is one.
+
+    process   its process is that of the line with these `tables`; without it, only upstreams and models are configured
+    case      settings of its own `upstream` and `model`
+    request   method and path, if they are not `POST /v1/responses`
+    with      headers of the request
+    body      what differs from `{"model": …, "input": "Hi"}`; or `content`: another body, in pieces that are texts or
+              `[text, times]`; or `raw`: a whole request in such pieces
+    upstream  what the model's server does, step by step, or says instead of HTTP; without it nobody may ask it
+    running   the request comes while another one of its caller runs
+    times     how often it is sent; the last answer counts
+    status, error, headers   the answer; `…` stands for any words of a message, and for any value of a header
+    untold    words that are not in the answer
+
+A row with `upstream` is played with and without `stream`. `--bless tests/wire/errors.jsonl` writes the answers of rows
+that have none: the whole message, of which a person keeps the words that matter.
+"""
+
+import http.client
+import json
+import socket
+from asyncio import StreamWriter
+from collections.abc import Iterable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.judges import judge_answered_error
+from tests.wire.cases import ERRORS, FORMATS, Json, Stage
+from tests.wire.comparison import lines, loosened, write_lines
+from tests.wire.script import opens, says
+from tests.wire.servers import Ask, ChatUpstream, Cut, Hang, Reset, ScriptedUpstream, Status, Step
+
+ROWS: Final = lines(ERRORS)
+ALWAYS: Final = {"content-length", "content-type", "openai-processing-ms", "x-request-id"}
+"""The headers that every answer has."""
+USUAL: Final = {*ALWAYS, "connection", "date", "server", "vary", "x-ratelimit-limit-requests"} | {
+    *("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
+}
+"""Those that any answer may have. Another one must be named by its row."""
+
+
+def ways(row: Json) -> list[bool | None]:
+    """The values of `stream` with which a row is played; None: what its body says."""
+    is_plain = "upstream" in row and "times" not in row and "stream" not in row.get("body", {})
+    return [False, True] if is_plain else [None]
+
+
+PLAYED: Final = [
+    pytest.param(row, stream, id=f"{row['name']}{'-streamed' if stream else ''}")
+    for row in ROWS
+    if "name" in row
+    for stream in ways(row)
+]
+
+
+class Blunt(ChatUpstream):
+    """A server that says something else than HTTP, and hangs up."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__()
+        self._said = said
+
+    async def handle(self, ask: Ask, writer: StreamWriter) -> bool:
+        self.asks.append(ask)
+        writer.write(self._said.encode())
+        await writer.drain()
+        return False
+
+
+def upstream_of(row: Json, via: str) -> ScriptedUpstream:
+    """The model's server."""
+    if "running" in row:
+        return ChatUpstream([opens(), says("one"), Hang()])
+    told = row.get("upstream", [])
+    return Blunt(told) if isinstance(told, str) else FORMATS[via]([step_of(step) for step in told])
+
+
+def step_of(told: Json) -> Step:
+    match told:
+        case {"status": int(status)}:
+            body = told.get("body")
+            return Status(status, body.encode() if isinstance(body, str) else body, told.get("headers", {}))
+        case {"cut": True}:
+            return Cut()
+        case {"reset": True}:
+            return Reset()
+        case {"hang": True}:
+            return Hang()
+        case {"raw": pieces}:
+            return joined(pieces)
+        case _:
+            return told
+
+
+def joined(pieces: Iterable[Any]) -> bytes:
+    """The bytes of these pieces, one for each character."""
+    return "".join([piece if isinstance(piece, str) else piece[0] * piece[1] for piece in pieces]).encode("latin-1")
+
+
+def answer_to(row: Json, body: Json, url: str, stage: Stage) -> tuple[int, dict[str, str], Any]:
+    """Status, headers and body of the answer."""
+    if "raw" in row:
+        where = urlsplit(url)
+        with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as connection:
+            with suppress(ConnectionError):
+                connection.sendall(joined(row["raw"]))
+            plain = http.client.HTTPResponse(connection)
+            plain.begin()
+            return plain.status, {name.lower(): value for name, value in plain.getheaders()}, json.load(plain)
+    method, _, path = row.get("request", "POST /v1/responses").partition(" ")
+    content = joined(row["content"]) if "content" in row else json.dumps(body).encode() if method == "POST" else None
+    headers = {"content-type": "application/json", **row.get("with", {})}
+    answer = stage.client.request(method, f"{url}{path}", content=content, headers=headers)
+    return answer.status_code, dict(answer.headers), answer.json()
+
+
+@pytest.mark.parametrize(("row", "stream"), PLAYED)
+def test_an_error_is_told_as_its_row_says(
+    row: Json, *, stream: bool | None, stage: Stage, blessed: Path | None
+) -> None:
+    """Status, error and headers; all judges are content, and only where the row says so the upstream was asked."""
+    case = stage.cases[f"case-error-{row['name']}"]
+    body = {"model": case.name, "input": "Hi", **({} if stream is None else {"stream": stream}), **row.get("body", {})}
+    upstream = upstream_of(row, case.via)
+    with stage.playing(case, upstream) as url, ExitStack() as stack:
+        if "running" in row:
+            ask = {"json": {**body, "stream": True}, "headers": row["with"]}
+            pieces = stack.enter_context(stage.client.stream("POST", f"{url}/v1/responses", **ask)).iter_raw()
+            next(pieces)  # they are to be held: without them httpx hangs up
+        answers = [answer_to(row, body, url, stage) for _ in range(row.get("times", 1))]
+    status, headers, told = answers[-1]
+    assert bool(upstream.asks) == bool(row.keys() & {"upstream", "running"})
+    assert headers.keys() >= ALWAYS
+    assert headers["content-type"] == "application/json"
+    assert [each for each in judge_answered_error(min(status, 499), headers, told) if each.rule.is_fault] == []
+    assert [word for word in row.get("untold", ()) if word in json.dumps([headers, told])] == []
+    named = row.get("headers", {})
+    others = {name: headers.get(name) for name in [*named, *headers] if name in named or name not in USUAL}
+    any_value = {name: "…" for name, value in others.items() if value and named.get(name) == "…"}
+    got = {"status": status, **told, "headers": others | any_value}
+    if blessed == ERRORS and "status" not in row:
+        row.update({key: value for key, value in got.items() if value})
+        write_lines(ERRORS, ROWS)
+    golden = {"headers": {}, **{key: row[key] for key in ("status", "error", "headers") if key in row}}
+    assert loosened(got, golden) == golden
