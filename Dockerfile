@@ -4,12 +4,10 @@ FROM python:3.13-slim AS build
 ENV PIP_NO_CACHE_DIR=1 \
     PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /srv
-COPY requirements.lock requirements-dev.lock ./
+COPY requirements.lock ./
 # Bytecode is compiled here: the running container may not write, and compiling at every start would cost seconds.
 RUN python -m venv --without-pip /srv/venv \
     && python -m pip --python /srv/venv/bin/python install --require-hashes --no-compile -r requirements.lock \
-    && sed -n '/^redis==/,/[^\\]$/p' requirements-dev.lock > redis.lock \
-    && python -m pip --python /srv/venv/bin/python install --require-hashes --no-compile -r redis.lock \
     && /srv/venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /srv/venv/lib
 # As in an installed package: the command am-proxy, and the code under the name am_proxy.
 COPY app ./am_proxy

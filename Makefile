@@ -16,7 +16,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # A copy of tests/wire and tests/judges alone has no lock files, and perhaps no .venv: then PYTHON has the packages.
 WIRE_PYTHON := $(if $(wildcard requirements-dev.lock $(BIN)/python),$(BIN)/python,$(PYTHON))
 
-.PHONY: help serve test test-all test-needs test-http wire programs coverage conformance servers field recordings openapi package build release release-notes bench soak scan scan-answers screenshots docs bench-peers lint audit format lock clean
+.PHONY: help serve test test-all test-needs test-http wire programs conformance openapi package build release release-notes bench soak screenshots docs bench-peers lint audit format lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,22 +42,9 @@ wire: $(if $(wildcard requirements-dev.lock),$(VENV)/.dev) ## compare all that a
 programs: $(VENV)/.dev
 	$(BIN)/python -m tests.conformance.install
 
-coverage: programs ## run all tests with branch coverage, which must be at least 95 % (takes twice as long)
-	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-branch --cov-fail-under=95 $(ARGS)
-
 conformance: $(VENV)/.dev ## test the real clients (installed in .cache); writes docs/conformance.md
 	$(BIN)/python -m tests.conformance.run $(ARGS)
 	$(BIN)/python -m pytest --timeout=300 tests/docs/test_other_programs.py
-
-servers: $(VENV)/.dev ## test real model servers (installed in .cache) with a tiny model; writes docs/servers.md
-	$(BIN)/python -m tests.servers.run $(ARGS)
-
-recordings: $(VENV)/.dev ## judge what OpenAI's servers were recorded to answer (packages of others, in .cache)
-	$(BIN)/python -m tests.judges.fetch_recordings
-	$(BIN)/python -m pytest -n $(WORKERS) -m "" --timeout=300 tests/judges $(ARGS)
-
-field: $(VENV)/.dev ## judge the answers of Responses servers (this one, model servers, bridges); writes docs/field.md
-	$(BIN)/python -m tests.field.run $(ARGS)
 
 openapi: $(VENV)/.dev ## send thousands of random requests that /openapi.json allows, and validate the answers
 	OPENAPI_EXAMPLES=2000 $(BIN)/python -m pytest --timeout=900 --hypothesis-profile=deep tests/http/acceptance/test_openapi.py $(ARGS)
@@ -106,13 +93,6 @@ bench: $(VENV)/.dev ## measure the speed, compared with byte copies and other br
 soak: $(VENV)/.dev ## run hundreds of streams with faults for ten minutes; writes docs/reliability.md
 	$(BIN)/python -m tests.chaos.soak $(ARGS)
 
-scan: $(VENV)/.dev ## measure what the largest requests of every shape cost other callers; writes docs/limits.md
-	$(BIN)/python -m tests.support.scan_server $(ARGS)
-	$(BIN)/python -m tests.support.scan_encodings
-
-scan-answers: $(VENV)/.dev ## measure what every kind of answer costs, and its effect on other callers; writes docs/limits.md
-	$(BIN)/python -m tests.support.scan_answers $(ARGS)
-
 screenshots: $(VENV)/.dev ## take the pictures of the inspector in docs/images, with Chromium
 	$(BIN)/python -m tests.inspector.screenshots
 
@@ -126,7 +106,7 @@ bench-peers: $(VENV)/.dev ## install the other bridges that `make bench` measure
 	npm install --silent --no-audit --no-fund --prefix .cache/bench/opencodex "@bitkyc08/opencodex@2.63.0"
 
 clean: ## remove everything that make created
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis .coverage .coverage.* htmlcov dist site
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist site
 
 # The command, for any folder. In a checkout the name am_proxy leads to the folder app.
 $(BIN)/am-proxy: $(VENV)/.serve Makefile

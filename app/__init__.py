@@ -20,31 +20,26 @@ The map
     lean_uvicorn.py     uvicorn without its command line
     json_text.py        JSON as bytes and back, and the number of values in it
     key_search.py       finds what looks like a key in a text
-    limit_store/        the Redis or Valkey server in which all copies count together, and what happens without it
     off_loop.py         runs long work in threads
     open_files.py       how many files this process may open, and how many of them may be connections
     workers/            what several processes of one server share
     own_thread.py       runs blocking calls, such as looking up names, in threads of their own
-    loop_delay.py       measures how late the timers of this process are
-    recordings/         folders with what a turn was asked and answered: their format, written and read
-    grammars/           checks texts against Lark grammars, in processes of their own
-    fair_rounds.py      steps of answers in each round of the event loop, shared fairly among callers
+    recordings/         folders with what a turn was asked and answered: their format, and what is left out of them
     fair_slots.py       threads and fetches, shared fairly among callers (slots of turns: turns/limits)
     prices.py           what tokens cost, as an estimate
     version.py          the version of this package
     inspector/          the page at `/`
-    observers/          metrics, tracing, the log of bodies, and the inspector's ring buffer
+    observers/          metrics, tracing, and the inspector's ring buffer
     transports/         how requests come in and events travel to the client
     turns/              the life of a turn: service (start here), limits, choice of the upstream, pump, log line
     upstreams/          the servers that run the models, and their circuit breakers
     dialects/           what an upstream understands: prompts become asks, payloads become deltas
     prompt/             what a model is asked, in no dialect: conversation, tools, settings, and the rules for them
-    prompt_cache/       what changed first between two prompts, so that a cache did not have the later one
     compaction/         summarizing a conversation, and continuing from the summary
     parsing/            a posted body becomes nouns, or a refusal with the exact path of the first fault
     bridges/            tools carried by functions: names, choice, and one file for each tool type in tool_types/
     emitter/            deltas in, events out
-    searching/          searches the web and opens pages, for clients and models
+    searching/          searches the web, for Codex
     fetching/           which URLs may be fetched, and fetching images and files
     http_client/        requests to model servers and other servers, and their answers as they arrive
     protocol/           nouns of the Responses API

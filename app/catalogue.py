@@ -76,14 +76,10 @@ class Route(NamedTuple):
     """The caller, as the breaker distinguishes callers. All with a key of their own are one: keys can be invented."""
     fetched_for: str = ""
     """The owner whose share of the slots for fetching is used."""
-    may_search: bool = True
-    """Whether this server searches the web for this caller."""
     address: str = ""
     """Which other address of the upstream is asked; empty for that of responses."""
     refused_tokens: int | None = None
     """The estimated tokens of an ask that the upstream refused as too long."""
-    too_long: int = 0
-    """How many asks it refused so."""
 
     @property
     def price(self) -> ModelPrice | None:
@@ -245,6 +241,4 @@ def _route(model: str, entry: Entry, caller: Key) -> Route:
     sealers = entry.sealers
     sealer = None if sealers is None else sealers.for_owner(caller.owner, alone=caller.own is not None)
     owner = caller.owner if caller.own is None else "guests"
-    return Route(
-        model, entry, key, sealer=sealer, owner=owner, fetched_for=caller.owner, may_search=not caller.is_guest
-    )
+    return Route(model, entry, key, sealer=sealer, owner=owner, fetched_for=caller.owner)

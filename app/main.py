@@ -13,11 +13,9 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp
 
 from .application import Application
-from .grammars.grammar_checker import GrammarChecker, can_check
 from .inspector.routes import Inspector
 from .lean_fastapi import FastAPI
-from .new_upstreams import NewUpstreams, close_litellm, new_upstreams, warming_litellm
-from .observers.body_log import BodyLog
+from .new_upstreams import close_litellm, new_upstreams, warming_litellm
 from .observers.folder_recorder import FolderRecorder
 from .observers.recorded_settings import settings_for
 from .observers.recorder import Recorder
@@ -25,7 +23,6 @@ from .observers.recording_writer import RecordingWriter
 from .protocol.ids import NewId, id_maker
 from .protocol.problems import ProblemError
 from .recordings.folders import UnfitFolderError
-from .recordings.reading import NoRecordingError
 from .sealing import EnvelopeSealer
 from .searching.searcher import Searcher
 from .settings import Seal, Server, Settings
@@ -43,7 +40,6 @@ from .version import VERSION
 from .wiring import build_catalogue, fetcher_of, lists_of, search_client_of
 
 if TYPE_CHECKING:
-    from .limit_store.limit_store import LimitStore
     from .observers.tracing import Tracing
     from .workers.worker_part import WorkerPart
 
@@ -79,24 +75,22 @@ def build_app(settings: Settings, before: SharedState | None = None, worker: "Wo
     this process is one of several.
     """
     new_id = _id_maker()
-    shared = _state_of(settings, before, worker)
+    shared = new_state(settings, worker) if before is None else next_state(settings, before)
     sealers = sealer_of(settings.seal, shared.seal_key, settings.server.max_body_bytes)
-    folder_recorder = folder_recorder_of(settings, sealers)
-    served, upstreams, replayed = upstreams_of(settings)
+    folder_recorder = folder_recorder_of(settings)
+    upstreams = new_upstreams(settings)
     fetcher, search_client = fetcher_of(settings), search_client_of(settings)
-    grammar_checker = grammar_checker_of(settings)
     lists = lists_of(settings)
-    catalogue = build_catalogue(served, upstreams, sealers, fetcher, lists, replayed=replayed)
+    catalogue = build_catalogue(settings, upstreams, sealers, fetcher, lists)
     metrics, recorder = shared.metrics, shared.recorder
     searcher = Searcher(
         search_client,
-        fetcher,
         most_results=settings.search.results,
         now=time.time,
         count=None if metrics is None else metrics.searched,
     )
     auth = Auth(settings.keys, settings.server, passthrough=takes_guests(settings))
-    tracing, body_log = tracing_of(settings), BodyLog() if settings.server.log_bodies else None
+    tracing = tracing_of(settings)
     service = TurnService(
         catalogue=catalogue,
         limits=shared.limits,
@@ -105,12 +99,7 @@ def build_app(settings: Settings, before: SharedState | None = None, worker: "Wo
         new_id=new_id,
         now=lambda: int(time.time()),
         upstream_log=shared.upstream_log,
-        searcher=None if search_client is None else searcher,
-        grammar_checker=grammar_checker,
-        kept_prompts=recorder,
-        observers=[
-            observer for observer in (recorder, metrics, tracing, body_log, folder_recorder) if observer is not None
-        ],
+        observers=[observer for observer in (recorder, metrics, tracing, folder_recorder) if observer is not None],
     )
     bodies = Bodies(settings.server, shared.arriving)
     http = Http(
@@ -121,7 +110,6 @@ def build_app(settings: Settings, before: SharedState | None = None, worker: "Wo
         server=settings.server,
         searcher=searcher,
         started=int(time.time()),
-        has_page=settings.serves_page,
     )
     websockets = WebSockets(service=service, auth=auth, server=settings.server, quotas=shared.websockets)
 
@@ -130,10 +118,7 @@ def build_app(settings: Settings, before: SharedState | None = None, worker: "Wo
         *upstreams.values(),
         *lists.values(),
         search_client,
-        grammar_checker,
-        body_log,
         folder_recorder,
-        shared.store,
     ]
     for closable in closables:
         if closable is not None:
@@ -143,7 +128,7 @@ def build_app(settings: Settings, before: SharedState | None = None, worker: "Wo
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        warming = await _begin(served, shared.store)
+        warming = warming_litellm(settings)
         yield
         if warming is not None:
             await warming
@@ -160,7 +145,7 @@ def build_app(settings: Settings, before: SharedState | None = None, worker: "Wo
         lifespan=lifespan,
     )
     if settings.serves_page:
-        inspector = Inspector(service, auth, bodies.read, settings.server, recorder, sealers)
+        inspector = Inspector(service, auth, bodies.read, settings.server, recorder)
         app.include_router(inspector.router())
     if metrics is not None:
         app.include_router(metrics.router(auth if settings.server.metrics == "key" else None))
@@ -189,18 +174,6 @@ def build_app(settings: Settings, before: SharedState | None = None, worker: "Wo
     return application
 
 
-def _state_of(settings: Settings, before: SharedState | None, worker: "WorkerPart | None") -> SharedState:
-    store = limit_store_of(settings, before)
-    return new_state(settings, store, worker) if before is None else next_state(settings, before, store)
-
-
-async def _begin(settings: Settings, store: "LimitStore | None") -> "asyncio.Task[None] | None":
-    """Connects to the store of limits, and loads litellm in the background, where they are used."""
-    if store is not None:
-        await store.start()
-    return warming_litellm(settings)
-
-
 def _leave(websockets: WebSockets, recorder: Recorder | None) -> None:
     """End what would otherwise last for hours under outdated settings and keys."""
     websockets.leave()
@@ -208,24 +181,7 @@ def _leave(websockets: WebSockets, recorder: Recorder | None) -> None:
         recorder.end_watching()
 
 
-def grammar_checker_of(settings: Settings) -> GrammarChecker | None:
-    """What checks Lark grammars, if its library is installed. Raises `LibraryMissingError` if it must be."""
-    if can_check():
-        return GrammarChecker()
-    if any(model.grammars == "ask_again" for model in settings.models.values()):
-        raise LibraryMissingError('grammars = "ask_again" needs llguidance', "grammars")
-    return None
-
-
-def upstreams_of(settings: Settings) -> NewUpstreams:
-    """All upstreams. Raises `CannotStartError` if recordings cannot be read."""
-    try:
-        return new_upstreams(settings)
-    except NoRecordingError as error:
-        raise CannotStartError(f"recordings: {error}") from None
-
-
-def folder_recorder_of(settings: Settings, sealers: EnvelopeSealer | None) -> FolderRecorder | None:
+def folder_recorder_of(settings: Settings) -> FolderRecorder | None:
     """The observer that records turns, if that is wanted. Raises `CannotStartError` if its folder cannot be used."""
     server = settings.server
     if not server.record:
@@ -235,21 +191,7 @@ def folder_recorder_of(settings: Settings, sealers: EnvelopeSealer | None) -> Fo
         writer = RecordingWriter(Path(server.record).expanduser(), server.record_bytes, several_callers=several_callers)
     except UnfitFolderError as error:
         raise CannotStartError(f"record: {error}") from None
-    return FolderRecorder(writer, partial(settings_for, settings), server.record_turn_bytes, sealers)
-
-
-def limit_store_of(settings: Settings, before: SharedState | None) -> "LimitStore | None":
-    """The store of limits, if one is configured: the one in use, unless its settings have changed."""
-    if not settings.limits.store:
-        return None
-    if before is not None and before.store is not None and before.store.options == settings.limits:
-        return before.store
-    try:
-        from .limit_store.limit_store import LimitStore  # noqa: PLC0415 — few use it, and its library is an extra
-        from .limit_store.store_connection import StoreConnection, reason_of  # noqa: PLC0415 — as above
-    except ImportError:
-        raise LibraryMissingError("[limits] store needs the library redis", "redis") from None
-    return LimitStore(settings.limits, StoreConnection(settings.limits), reason_of)
+    return FolderRecorder(writer, partial(settings_for, settings), server.record_turn_bytes)
 
 
 def tracing_of(settings: Settings) -> "Tracing | None":

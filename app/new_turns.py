@@ -14,7 +14,6 @@ from .compaction.posted_items import PostedItems
 from .compaction.remaining_history import expanded, expanded_body, triggered
 from .compaction.summary import first_turn, summarized_first
 from .compaction.summary_turn import SummaryContext, SummaryTurn
-from .compaction.truncation import truncated
 from .dialects.chat.chat_options import ChatOptions
 from .dialects.messages.messages_options import MessagesOptions
 from .dialects.prompt_turn import PromptTurn
@@ -104,10 +103,8 @@ async def _translated(
     entry, sealer = route.entry, context.sealer
     can = options.can.over(await _known(route, known["model"]))
 
-    searches = options.searches if route.may_search else 0
-
     def make(request: CreateResponse, sealer: Sealer | None) -> TranslatedTurn:
-        own = msgspec.structs.replace(options, can=can, sealer=sealer, searches=searches)
+        own = msgspec.structs.replace(options, can=can, sealer=sealer)
         if isinstance(own, MessagesOptions):
             from .dialects.messages.messages_turn import MessagesTurn  # noqa: PLC0415 — loaded with its upstream
 
@@ -127,8 +124,6 @@ async def _translated(
         turn = await off_loop(request.size, partial(summarized_first, request, first, make, context, tokens=tokens))
     else:
         turn = await off_loop(request.size, partial(first_turn, request, make, context))
-    if not isinstance(turn, SummaryTurn):
-        turn = await off_loop(request.size, partial(truncated, request, turn, make, context))
     turn.warnings = (*turn.warnings, *await _left_out(route, turn))
     return turn
 
@@ -159,10 +154,7 @@ async def _relayed(
     def make(request: CreateResponse, sealer: Sealer | None) -> RelayTurn:
         return relay(posted.body_of(request), sealer)
 
-    turn = await off_loop(request.size, partial(first_turn, for_written_summary(request), make, context))
-    if isinstance(turn, SummaryTurn):
-        return turn
-    return await off_loop(request.size, partial(truncated, request, turn, make, context))
+    return await off_loop(request.size, partial(first_turn, for_written_summary(request), make, context))
 
 
 async def _tokens(route: Route, turn: TranslatedTurn, threshold: int) -> int:

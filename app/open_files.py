@@ -4,7 +4,7 @@ import sys
 from typing import Final
 
 RESERVE: Final = 64
-"""Files that are not connections: the log, the loop, libraries, name lookups, programs that check grammars."""
+"""Files that are not connections: the log, the loop, libraries, name lookups."""
 IDLE: Final = 64
 """Idle connections to upstreams, and downloads, for which there is room."""
 LEAST: Final = 8

@@ -26,14 +26,10 @@ KeyHeader: TypeAlias = Literal["x-api-key", "authorization"]
 ToolsSentAs: TypeAlias = Literal["auto", "native", "functions"]
 """How a server with the Responses API gets the client's tools: as they are; every type as a function; or as its
 provider needs them."""
-Via: TypeAlias = Literal["litellm", "chat", "messages", "responses", "demo", "replay"]
+Via: TypeAlias = Literal["litellm", "chat", "messages", "responses", "demo"]
 """How an upstream is asked."""
 Format: TypeAlias = Literal["json_schema", "json_object"]
 """A format that a server may hold an answer to."""
-
-
-Grammars: TypeAlias = Literal["check", "ask_again", "enforce"]
-"""What is done about calls of custom tools that do not match the grammar of their tool."""
 
 
 class Table(BaseModel):
@@ -117,12 +113,6 @@ class ModelOptions(Table):
     40 letters, digits, `_` and `-` (40: OpenAI); alphanumeric9: nine letters and digits (Mistral)."""
     web_search: bool = False
     """True: the upstream searches the web itself if the client offers `web_search`."""
-    search: bool = False
-    """True: this server searches the web for the model if the client offers `web_search`: see [search](search.md)."""
-    grammars: Grammars = "check"
-    """Calls of custom tools that do not match the grammar of their tool. check: they are passed on with a warning;
-    ask_again: the model is asked once more before the client sees them; enforce: the model's server (llama.cpp, vLLM)
-    enforces simple regular expressions, and other calls are checked: see [grammars](grammars.md)."""
     cache_control: Literal["off", "auto"] | None = None
     """auto: marks the part of a prompt to cache (tools, system message, and the conversation so far), for Claude at any
     provider; off: no marks. By default auto for Claude with `via = "messages"`, and over litellm at Anthropic, Bedrock
@@ -133,8 +123,8 @@ class ModelOptions(Table):
     image_output: bool = False
     """True: the model can create images, and is asked to."""
     context_window: int | None = Field(default=None, ge=1)
-    """Length of its context in tokens, for clients that request a catalogue of models, such as Codex. Summaries and
-    `truncation: auto` keep to it; if it is not set, they learn it when the upstream refuses a request as too long."""
+    """Length of its context in tokens, for clients that request a catalogue of models, such as Codex. Summaries
+    keep to it; if it is not set, they learn it when the upstream refuses a request as too long."""
     input_price: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     """Dollars for a million input tokens, for estimates of what turns cost; needs `output_price`. By default those that
     litellm lists for the model, if its provider is known. Nothing is limited by it."""

@@ -8,7 +8,6 @@ from ipaddress import ip_network
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .observers.metrics import Metrics, Served
-from .observers.recorded_settings import settings_for
 from .observers.recorder import Recorder
 from .open_files import most_clients, open_files, wanted
 from .settings import Server, Settings
@@ -22,8 +21,6 @@ from .upstreams.breaker import Breaker
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from .limit_store.limit_store import LimitStore
-    from .turns.worker_rate_limit import WorkerLimits
     from .workers.worker_part import WorkerPart
 
 log = logging.getLogger("am_proxy")
@@ -48,8 +45,6 @@ class SharedState(NamedTuple):
     seal_key: str
     upstream_log: UpstreamLog
     """Which upstreams fail."""
-    store: "LimitStore | None" = None
-    """Where all copies of this server count together."""
     worker: "WorkerPart | None" = None
     """Set if this process is one of several."""
 
@@ -57,10 +52,7 @@ class SharedState(NamedTuple):
         """Apply the limits of these settings. It cannot fail, so a reload is applied as a whole or not at all."""
         server = settings.server
         owners = len({key.name for key in settings.keys}) + takes_guests(settings)
-        self.limits.follow(server.max_turns, shared=bool(settings.keys) and owners > 1, store=self.store)
-        if self.store is not None:
-            self.store.hold()
-            self.store.breakers.watch(breakers)
+        self.limits.follow(server.max_turns, shared=bool(settings.keys) and owners > 1)
         self.arriving.follow(*_body_bytes(server))
         self.waiting.follow(*_body_bytes(server, WAITING))
         self.websockets.connections.follow(server.max_websockets, server.max_caller_websockets)
@@ -69,22 +61,20 @@ class SharedState(NamedTuple):
         self.connections.follow(connection_limits(server))
         self.upstream_log.follow(settings.upstreams)
         if self.recorder is not None:
-            self.recorder.follow(
-                server.watch_bytes, keyed=bool(settings.keys), settings_for=partial(settings_for, settings)
-            )
+            self.recorder.follow(server.watch_bytes, keyed=bool(settings.keys))
         if self.metrics is not None:
             circuits = partial(_circuits, breakers)
-            self.metrics.follow(_served(settings), circuits, self.store)
+            self.metrics.follow(_served(settings), circuits)
 
 
-def new_state(settings: Settings, store: "LimitStore | None" = None, worker: "WorkerPart | None" = None) -> SharedState:
+def new_state(settings: Settings, worker: "WorkerPart | None" = None) -> SharedState:
     """The state of a server that starts; or of one of its workers."""
     server = settings.server
     connections = OpenConnections(connection_limits(server), note=_note)
     if worker is not None:
         connections.watch(worker.share.changed)
     return SharedState(
-        limits=Limits(server.max_turns, workers=None if worker is None else worker_limits(worker)),
+        limits=Limits(server.max_turns),
         arriving=Quota(*_body_bytes(server)),
         waiting=Quota(*_body_bytes(server, WAITING)),
         websockets=Quotas(
@@ -94,29 +84,21 @@ def new_state(settings: Settings, store: "LimitStore | None" = None, worker: "Wo
         ),
         connections=connections,
         metrics=_metrics(settings, connections, worker),
-        recorder=_recorder(settings, worker),
+        recorder=_recorder(settings),
         seal_key=os.urandom(32).hex() if worker is None else worker.seal_key,
         upstream_log=UpstreamLog(),
-        store=store,
         worker=worker,
     )
 
 
-def worker_limits(worker: "WorkerPart") -> "WorkerLimits":
-    """What the limits of callers share with other workers."""
-    from .turns.worker_rate_limit import WorkerLimits  # noqa: PLC0415 — most servers are one process
-
-    return WorkerLimits(worker.table.owners, worker.number)
-
-
-def next_state(settings: Settings, before: SharedState, store: "LimitStore | None" = None) -> SharedState:
+def next_state(settings: Settings, before: SharedState) -> SharedState:
     """The state under other settings. Only what is switched on or off is created again; nothing in `before` changes."""
     metrics, recorder = before.metrics, before.recorder
     if metrics is None or settings.server.metrics == "off":
         metrics = _metrics(settings, before.connections, before.worker)
-    if recorder is None or recorder.keep != _kept_turns(settings, before.worker):
-        recorder = _recorder(settings, before.worker)
-    return before._replace(metrics=metrics, recorder=recorder, store=store)
+    if recorder is None or recorder.keep != settings.watched:
+        recorder = _recorder(settings)
+    return before._replace(metrics=metrics, recorder=recorder)
 
 
 def wanted_connections(server: Server) -> int:
@@ -153,19 +135,9 @@ def provider_names(settings: Settings) -> dict[str, str]:
     return {name: upstream.provider or upstream.via for name, upstream in settings.upstreams.items()}
 
 
-def _recorder(settings: Settings, worker: "WorkerPart | None") -> Recorder | None:
-    keep = _kept_turns(settings, worker)
-    if not keep:
-        return None
-    peers = None if worker is None else worker.peers
-    return Recorder(keep, settings.server.watch_bytes, keyed=bool(settings.keys), peers=peers)
-
-
-def _kept_turns(settings: Settings, worker: "WorkerPart | None") -> int:
-    """How many turns this process keeps for the inspector. What is set was already divided among the workers."""
-    if worker is None or settings.server.watch is not None:
-        return settings.watched
-    return -(-settings.watched // worker.count)
+def _recorder(settings: Settings) -> Recorder | None:
+    keep = settings.watched
+    return Recorder(keep, settings.server.watch_bytes, keyed=bool(settings.keys)) if keep else None
 
 
 def _metrics(settings: Settings, connections: OpenConnections, worker: "WorkerPart | None") -> Metrics | None:

@@ -1,6 +1,6 @@
 """Builds the catalogue of models from the settings, and what fetches and searches."""
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +19,6 @@ from .protocol.seals import Sealers
 from .providers.capabilities import Capabilities
 from .providers.claude_models import claude_model
 from .providers.lookup import provider_of
-from .recordings.readable_seals import ReadableSeals
 from .searching.backends import BACKENDS, SearchPlace
 from .settings import Model, Settings, Upstream
 from .upstreams.breaker import Breaker
@@ -40,10 +39,8 @@ MESSAGES_HINTS: Final = frozenset({"safety_identifier", "service_tier", "user"})
 
 
 def fetcher_of(settings: Settings) -> "Fetcher | None":
-    """Fetches images and files for upstreams that do not fetch them, and pages for searches; None if there are none."""
-    needed = settings.search.backend != "none" or any(
-        upstream.via in FETCHED_FOR for upstream in settings.upstreams.values()
-    )
+    """Fetches images and files for upstreams that do not fetch them; None if there are none."""
+    needed = any(upstream.via in FETCHED_FOR for upstream in settings.upstreams.values())
     if settings.server.fetch_urls == "never" or not needed:
         return None
     from .fetching.fetcher import Fetcher  # noqa: PLC0415 — its library costs 0.15 s, and the demo needs none
@@ -59,7 +56,7 @@ def search_client_of(settings: Settings) -> "SearchClient | None":
     from .searching.search_client import SearchClient  # noqa: PLC0415 — as above
 
     key = None if search.api_key is None else search.api_key.reveal()
-    place = SearchPlace(search.base_url, key, search.key_header, search.results_path)
+    place = SearchPlace(search.base_url, key)
     return SearchClient(BACKENDS[search.backend], place, search.timeout)
 
 
@@ -69,13 +66,8 @@ def build_catalogue(
     sealers: Sealers | None = None,
     fetcher: "Fetcher | None" = None,
     lists: Mapping[str, ListedModels] = MappingProxyType({}),
-    *,
-    replayed: Collection[str] = (),
 ) -> Catalogue:
-    """Make an entry for every model of the settings, with its upstreams in order.
-
-    What `replayed` upstreams say is sealed readably, as recorded requests have it: it is in the recordings anyway.
-    """
+    """Make an entry for every model of the settings, with its upstreams in order."""
     breakers = {name: _breaker(name, settings) for name in settings.upstreams}
 
     def entry(model: Model, name: str, others: tuple[Entry, ...] = ()) -> Entry:
@@ -98,7 +90,7 @@ def build_catalogue(
             ),
             passthrough=configured.auth == "passthrough",
             others=others,
-            sealers=ReadableSeals() if name in replayed and sealers is not None else sealers,
+            sealers=sealers,
             resolved=_resolver(settings, configured, fetcher),
             price=_price_of(model, configured),
         )
@@ -223,8 +215,6 @@ def _options(model: Model, upstream: Upstream, settings: Settings) -> ChatOption
         "one_maker": known.one_maker,
         "can": _can(model, upstream),
         "named_tool_choice": upstream.named_tool_choice or known.named_tool_choice,
-        "searches": settings.search.max_searches if settings.search.backend != "none" else 0,
-        "opened_pages": settings.search.max_pages if settings.server.fetch_urls != "never" else 0,
     }
     if upstream.via == "messages":
         return MessagesOptions(

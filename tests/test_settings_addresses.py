@@ -19,8 +19,8 @@ def mistakes(folder: Path, url: str, more: str = 'via = "chat"') -> list[str]:
         load({}, {}, folder)
     except ConfigMistakesError as error:
         lines = [str(mistake) for mistake in error.mistakes]
-        assert all(line.startswith("config.toml:3:12: upstreams.it.base_url: ") for line in lines)
-        return [line.removeprefix("config.toml:3:12: upstreams.it.base_url: ") for line in lines]
+        assert all(line.startswith("config.toml: upstreams.it.base_url: ") for line in lines)
+        return [line.removeprefix("config.toml: upstreams.it.base_url: ") for line in lines]
     return []
 
 
@@ -159,7 +159,7 @@ def test_an_address_without_a_path_gets_a_note(given: str, more: str, meant: str
     lines = more.split("\n")
     table = "\n".join(['[upstreams."a.b"]', *lines, f'base_url = "{given}"', '[models."*"]', 'upstream = "a.b"'])
     (tmp_path / "am-proxy.toml").write_text(table)
-    place = f'am-proxy.toml:{len(lines) + 2}: upstreams."a.b".base_url'
+    place = 'am-proxy.toml: upstreams."a.b".base_url'
     note = f"{place} has no path (did you mean {meant}?); am-proxy doctor tests it"
     assert load({}, {}, tmp_path).notes == ((note,) if meant else ())
 

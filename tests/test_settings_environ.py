@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.settings import Secret, Server, SharedLimits, load
+from app.settings import Server, load
 
 
 def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path) -> None:
@@ -52,7 +52,6 @@ def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path)
         "AM_SHUTDOWN_GRACE": "10",
         "AM_LOG_FORMAT": "json",
         "AM_LOG_LEVEL": "warning",
-        "AM_LOG_BODIES": "yes",
         "AM_METRICS": "open",
         "AM_TRACES": "http://127.0.0.1:4318/v1/traces",
         "AM_UI": "off",
@@ -110,7 +109,6 @@ def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path)
         shutdown_grace=10,
         log_format="json",
         log_level="warning",
-        log_bodies=True,
         metrics="open",
         traces="http://127.0.0.1:4318/v1/traces",
         ui=False,
@@ -126,10 +124,3 @@ def test_every_setting_of_the_server_has_an_environment_variable(tmp_path: Path)
 def test_a_variable_that_is_nearly_a_setting_is_noted_and_no_mistake(tmp_path: Path) -> None:
     settings = load({}, {"AM_PROT": "1", "AM_SOMETHING_QUITE_DIFFERENT": "1"}, tmp_path)
     assert settings.notes == ("AM_PROT is not a setting (did you mean AM_PORT?)",)
-
-
-def test_the_store_of_limits_has_two_variables(tmp_path: Path) -> None:
-    environ = {"AM_LIMIT_STORE": "redis://cache:6379/1", "AM_LIMIT_STORE_PASSWORD": "env:IT", "IT": "a-password"}
-    limits = load({}, environ, tmp_path).limits
-    assert limits == SharedLimits(store="redis://cache:6379/1", password=Secret("a-password"))
-    assert "a-password" not in repr(limits)

@@ -1,13 +1,11 @@
 """All mistakes of a configuration are reported at once, each with its location."""
 
-import re
 from pathlib import Path
 
 import pytest
 
 from app.settings import ConfigMistakesError, load
 
-SEARCH = '[search]\nbackend = "searxng"\nbase_url = "http://x"\n'
 GOOD_UPSTREAM = '[upstreams.u]\nprovider = "x"\n'
 GOOD = GOOD_UPSTREAM + '[models.m]\nupstream = "u"\n'
 
@@ -15,16 +13,16 @@ GOOD = GOOD_UPSTREAM + '[models.m]\nupstream = "u"\n'
 def mistakes(
     folder: Path, file: str | bytes | None = None, environ: dict[str, str] | None = None, **flags: object
 ) -> list[str]:
-    """What `load` finds wrong, with lines and without columns, which test_settings_excerpts.py is about."""
+    """What `load` finds wrong."""
     if file is not None:
         (folder / "config.toml").write_bytes(file.encode() if isinstance(file, str) else file)
     with pytest.raises(ConfigMistakesError) as caught:
         load(flags, environ or {}, folder)
     assert str(caught.value) == "\n".join(map(str, caught.value.mistakes))
-    return [re.sub(r"^([\w.-]+:\d+):\d+: ", r"\1: ", str(mistake)) for mistake in caught.value.mistakes]
+    return list(map(str, caught.value.mistakes))
 
 
-def test_all_mistakes_are_reported_at_once_from_top_to_bottom_then_environment_and_flags(tmp_path: Path) -> None:
+def test_all_mistakes_are_reported_at_once(tmp_path: Path) -> None:
     file = """\
 port = 3
 [server]
@@ -51,110 +49,94 @@ nme = "y"
         "--host: must be a name without spaces around it and without control characters",
         "AM_KEEP_ALIVE: must be a number",
         "AM_UPSTREAM_VIA: means nothing without --upstream or --provider",
-        "config.toml:1: port: is not a setting here (did you mean server.port?)",
-        "config.toml:3: server.prot: is not a setting here (did you mean port?)",
-        "config.toml:4: server.strict: must be true or false",
-        "config.toml:7: keys[0].sha256: must be the SHA-256 of the key: 64 hexadecimal digits",
-        "config.toml:9: keys[1].name: is the same as that of keys[0]",
-        "config.toml:10: keys[1].value: the environment variable NOPE is not set",
-        "config.toml:12: upstreams.deepseek.via: must be one of litellm, chat, messages, responses, demo, replay (did you mean litellm?)",
-        "config.toml:15: upstreams.r.via: must be one of litellm, chat, messages, responses, demo, replay (did you mean responses?)",
-        "config.toml:16: upstreams.r.base_url: must be an address that starts with http:// or https://",
-        'config.toml:18: models."gpt-4.1".upstream: there is no upstream "deepsek" (did you mean deepseek?)',
-        "config.toml:19: models.x.upstream: is missing",
-        "config.toml:20: models.x.nme: is not a setting here (did you mean name?)",
+        "config.toml: keys[0].sha256: must be the SHA-256 of the key: 64 hexadecimal digits",
+        "config.toml: keys[1].name: is the same as that of keys[0]",
+        "config.toml: keys[1].value: the environment variable NOPE is not set",
+        'config.toml: models."gpt-4.1".upstream: there is no upstream "deepsek" (did you mean deepseek?)',
+        "config.toml: models.x.nme: is not a setting here (did you mean name?)",
+        "config.toml: models.x.upstream: is missing",
+        "config.toml: port: is not a setting here (did you mean server.port?)",
+        "config.toml: server.prot: is not a setting here (did you mean port?)",
+        "config.toml: server.strict: must be true or false",
+        "config.toml: upstreams.deepseek.via: must be one of litellm, chat, messages, responses, demo (did you mean litellm?)",
+        "config.toml: upstreams.r.base_url: must be an address that starts with http:// or https://",
+        "config.toml: upstreams.r.via: must be one of litellm, chat, messages, responses, demo (did you mean responses?)",
     ]
 
 
 @pytest.mark.parametrize(
     ("file", "printed"),
     [
-        ("a = ", "config.toml:1: has no value"),
-        ("[server]\nport = 1\n[server]\n", "config.toml:3: there is [server] already, in line 1"),
-        ("[server]\nport = [1,\n2\n\n", "config.toml:2: this list has no ] at its end"),
-        ("port = " + "1" * 5000, "config.toml:1: holds a number that is too long"),
-        (b"[server]\nhost = '\xff'", "config.toml:2: is not UTF-8 text"),
+        ("a = ", "config.toml: is not TOML: Invalid value (at end of document)"),
+        ("[server]\nport = 1\n[server]\n", "config.toml: is not TOML: Cannot declare ('server',) twice (at line 3, column 8)"),
+        ("[server]\nport = [1,\n2\n\n", "config.toml: is not TOML: Unclosed array (at end of document)"),
+        (b"[server]\nhost = '\xff'", "config.toml: is not UTF-8 text"),
         (b"#" * (4 * 1024 * 1024 + 1), "config.toml: is too large for a configuration"),
         ("a = " + "[" * 5000 + "]" * 5000, "config.toml: is nested too deeply"),
-        ("server = 1", "config.toml:1: server: must be a table: [server]"),
-        ("models = 1", "config.toml:1: models: must be a table: [models]"),
-        ("keys = 1", "config.toml:1: keys: must be a list of tables: [[keys]]"),
-        ("keys = [1]", "config.toml:1: keys[0]: must be a table: [[keys]]"),
-        ("[server]\nport = 65536", "config.toml:2: server.port: must be at most 65535"),
-        ("[server]\nport = 1.5", "config.toml:2: server.port: must be a whole number"),
-        ("[server]\nkeep_alive = 0", "config.toml:2: server.keep_alive: must be more than 0"),
-        ("[server]\nkeep_alive = nan", "config.toml:2: server.keep_alive: must be a number"),
-        ("[server]\nhost = 1", "config.toml:2: server.host: must be a text in quotes"),
-        ('[server]\nhost = "${}"', "config.toml:2: server.host: ${} is not ${NAME} or ${NAME:-otherwise}"),
-        ('[server]\nhost = "${A"', "config.toml:2: server.host: ${A is not ${NAME} or ${NAME:-otherwise}"),
-        ('[server]\nlog_format = "jsn"', "config.toml:2: server.log_format: must be one of auto, text, json (did you mean json?)"),
-        ('[[keys]]\nname = "a"', "config.toml:1: keys[0]: needs either sha256 or value, and not both"),
-        ('[[keys]]\nname = "guest"\nvalue = "b"', "config.toml:2: keys[0].name: is reserved for callers without a key of this server: choose another name"),
-        ('[[keys]]\nname = "Anyone"\nvalue = "b"', "config.toml:2: keys[0].name: is reserved for callers without a key of this server: choose another name"),
-        ('[[keys]]\nname = "a"\nvalue = "b c"', "config.toml:3: keys[0].value: must not hold spaces, line breaks or anything but printable ASCII"),
-        ('[[keys]]\nname = "a"\nvalue = ""', "config.toml:3: keys[0].value: must not be empty"),
-        ('[[keys]]\nname = "a"\nvalue = "b"\nmodels = "m"', "config.toml:4: keys[0].models: must be a list"),
-        ('[[keys]]\nname = "a"\nvalue = "b"\n[[keys]]\nname = "c"\nvalue = "b"', "config.toml:6: keys[1].value: is the same as that of keys[0]"),
-        ('[seal]\nkeys = ["short"]', "config.toml:2: seal.keys[0]: must be at least 32 random characters: `openssl rand -hex 32`"),
-        ('[seal]\nkeys = "env:K"', "config.toml:2: seal.keys: the environment variable K is not set"),
-        ('[seal]\nkeys = "k"', "config.toml:2: seal.keys: must be a list"),
-        ("[seal]\nmax_age_days = 0", "config.toml:2: seal.max_age_days: must be more than 0"),
-        ("seal = 1", "config.toml:1: seal: must be a table: [seal]"),
-        (GOOD + '[upstream.x]\nvia = "demo"', "config.toml:5: upstream: is not a setting here (did you mean upstreams?)"),
-        ('[upstreams.u]\nprovider = "x"\n', 'config.toml:1: upstreams: no model leads here: add [models."*"] or [models.<name>] with upstream = …'),
-        ('[models.m]\nupstream = "u"', 'config.toml:2: models.m.upstream: there is no upstream "u"'),
-        (GOOD_UPSTREAM + '[models.m]\nupstream = "local"', 'config.toml:4: models.m.upstream: there is no upstream "local" (there is u)'),
-        (GOOD + '[models."gpt-*"]\nupstream = "u"', 'config.toml:5: models."gpt-*": is no pattern: only "*" alone stands for other names'),
-        ('[search]\nbackend = "searxng"', 'config.toml:2: search: backend = "searxng" needs a base_url'),
-        ('[search]\nbackend = "brave"', 'config.toml:2: search: backend = "brave" needs an api_key'),
-        ('[search]\nbackend = "url"\nbase_url = "http://x/?q="', 'config.toml:2: search: backend = "url" needs a base_url with {query} in it'),
-        ('[search]\nbase_url = "http://x"', "config.toml:1: search: needs a backend: the server that searches"),
-        ('[search]\nbackend = "searxng"\nbase_url = "http://x/?q=a b"', "config.toml:3: search.base_url: must not hold spaces, control characters or #"),
-        ('[search]\nbackend = "url"\nbase_url = "http://x/{query}"\nkey_header = "a b"', "config.toml:4: search.key_header: must be the name of a header: letters, digits and -"),
-        ("[limits]\nmax_turns = 5", "config.toml:1: limits: needs a store: the address of a Redis or Valkey server"),
-        ('[limits]\nstore = "http://x"', "config.toml:2: limits.store: must be an address such as redis://127.0.0.1:6379, or rediss://… for TLS"),
-        ('[limits]\nstore = "redis://a:pass-word@x"', "config.toml:2: limits.store: must not hold a user name or password: use user and password"),
-        ('[limits]\nstore = "redis://x/0?db=1"', "config.toml:2: limits.store: must end with its port, or with the number of a database: redis://127.0.0.1:6379/1"),
-        ('[limits]\nstore = "redis://x"\npassword = "env:NONE"', "config.toml:3: limits.password: the environment variable NONE is not set"),
-        (GOOD + '[models.o]\nupstream = "u"\nsearch = true', 'config.toml:7: models.o.search: needs a server that searches: [search] with backend = "searxng" or another one'),
-        (SEARCH + GOOD + '[models.o]\nupstream = "u"\nsearch = true\nweb_search = true', "config.toml:10: models.o.search: needs web_search = false: only one of the two can search"),
-        (SEARCH + '[upstreams.r]\nvia = "responses"\nbase_url = "http://x/v1"\n[models.o]\nupstream = "r"\nsearch = true', 'config.toml:9: models.o.search: is not possible over via = "responses", where only the model\'s own server searches: use via = "chat"'),
-        (SEARCH + GOOD + '[models.o]\nupstream = "u"\nsearch = true\ngrammars = "ask_again"', "config.toml:11: models.o.grammars: needs search = false: a model is asked again for only one of the two"),
-        ('[upstreams.r]\nvia = "responses"\nbase_url = "http://x/v1"\n[models.o]\nupstream = "r"\ngrammars = "ask_again"', 'config.toml:6: models.o.grammars: means nothing here: over via = "responses" answers are passed on as they come'),
-        (GOOD + '[models.o]\nupstream = "u"\ngrammars = "enforce"', 'config.toml:7: models.o.grammars: needs an upstream with via = "chat" and provider = "llama_cpp" or "vllm"'),
-        ('[upstreams.r]\nvia = "responses"\nprovider = "vllm"\nbase_url = "http://x/v1"\n[models.o]\nupstream = "r"\ngrammars = "enforce"', 'config.toml:7: models.o.grammars: needs an upstream with via = "chat" and provider = "llama_cpp" or "vllm"'),
-        (GOOD + '[models.o]\nupstream = "u"\ncontext_window = 0', "config.toml:7: models.o.context_window: must be at least 1"),
+        ("server = 1", "config.toml: server: must be a table: [server]"),
+        ("models = 1", "config.toml: models: must be a table: [models]"),
+        ("keys = 1", "config.toml: keys: must be a list of tables: [[keys]]"),
+        ("keys = [1]", "config.toml: keys[0]: must be a table: [[keys]]"),
+        ("[server]\nport = 65536", "config.toml: server.port: must be at most 65535"),
+        ("[server]\nport = 1.5", "config.toml: server.port: must be a whole number"),
+        ("[server]\nkeep_alive = 0", "config.toml: server.keep_alive: must be more than 0"),
+        ("[server]\nkeep_alive = nan", "config.toml: server.keep_alive: must be a number"),
+        ("[server]\nhost = 1", "config.toml: server.host: must be a text in quotes"),
+        ('[server]\nhost = "${}"', "config.toml: server.host: ${} is not ${NAME} or ${NAME:-otherwise}"),
+        ('[server]\nhost = "${A"', "config.toml: server.host: ${A is not ${NAME} or ${NAME:-otherwise}"),
+        ('[server]\nlog_format = "jsn"', "config.toml: server.log_format: must be one of auto, text, json (did you mean json?)"),
+        ('[[keys]]\nname = "a"', "config.toml: keys[0]: needs either sha256 or value, and not both"),
+        ('[[keys]]\nname = "guest"\nvalue = "b"', "config.toml: keys[0].name: is reserved for callers without a key of this server: choose another name"),
+        ('[[keys]]\nname = "Anyone"\nvalue = "b"', "config.toml: keys[0].name: is reserved for callers without a key of this server: choose another name"),
+        ('[[keys]]\nname = "a"\nvalue = "b c"', "config.toml: keys[0].value: must not hold spaces, line breaks or anything but printable ASCII"),
+        ('[[keys]]\nname = "a"\nvalue = ""', "config.toml: keys[0].value: must not be empty"),
+        ('[[keys]]\nname = "a"\nvalue = "b"\nmodels = "m"', "config.toml: keys[0].models: must be a list"),
+        ('[[keys]]\nname = "a"\nvalue = "b"\n[[keys]]\nname = "c"\nvalue = "b"', "config.toml: keys[1].value: is the same as that of keys[0]"),
+        ('[seal]\nkeys = ["short"]', "config.toml: seal.keys[0]: must be at least 32 random characters: `openssl rand -hex 32`"),
+        ('[seal]\nkeys = "env:K"', "config.toml: seal.keys: the environment variable K is not set"),
+        ('[seal]\nkeys = "k"', "config.toml: seal.keys: must be a list"),
+        ("[seal]\nmax_age_days = 0", "config.toml: seal.max_age_days: must be more than 0"),
+        ("seal = 1", "config.toml: seal: must be a table: [seal]"),
+        (GOOD + '[upstream.x]\nvia = "demo"', "config.toml: upstream: is not a setting here (did you mean upstreams?)"),
+        ('[upstreams.u]\nprovider = "x"\n', 'config.toml: upstreams: no model leads here: add [models."*"] or [models.<name>] with upstream = …'),
+        ('[models.m]\nupstream = "u"', 'config.toml: models.m.upstream: there is no upstream "u"'),
+        (GOOD_UPSTREAM + '[models.m]\nupstream = "local"', 'config.toml: models.m.upstream: there is no upstream "local" (there is u)'),
+        (GOOD + '[models."gpt-*"]\nupstream = "u"', 'config.toml: models."gpt-*": is no pattern: only "*" alone stands for other names'),
+        ('[search]\nbackend = "searxng"', 'config.toml: search: backend = "searxng" needs a base_url'),
+        ('[search]\nbackend = "brave"', 'config.toml: search: backend = "brave" needs an api_key'),
+        ('[search]\nbase_url = "http://x"', "config.toml: search: needs a backend: the server that searches"),
+        (GOOD + '[models.o]\nupstream = "u"\ncontext_window = 0', "config.toml: models.o.context_window: must be at least 1"),
     ],
 )  # fmt: skip
-def test_a_mistake_in_the_file_is_reported_with_its_line(tmp_path: Path, file: str | bytes, printed: str) -> None:
+def test_a_mistake_in_the_file_is_reported_with_its_setting(tmp_path: Path, file: str | bytes, printed: str) -> None:
     assert mistakes(tmp_path, file) == [printed]
 
 
 @pytest.mark.parametrize(
     ("upstream", "printed"),
     [
-        ("", "config.toml:1: upstreams.u: needs a provider (litellm's prefix, such as \"deepseek\") or a base_url"),
-        ('via = "chat"', 'config.toml:2: upstreams.u: via = "chat" needs a base_url'),
-        ('via = "chat"\nprovider = "x"\nbase_url = "http://x"', 'config.toml:1: upstreams.u: x is not known to speak chat completions: leave provider out and say base_url, or say via = "litellm"'),
-        ('via = "responses"', 'config.toml:2: upstreams.u: via = "responses" needs a base_url'),
-        ('via = "responses"\nprovider = "x"\nbase_url = "http://x"', 'config.toml:1: upstreams.u: x is not a known provider: leave provider out and say base_url, or say via = "litellm"'),
-        ('via = "chat"\nbase_url = "http://x"\nstream_option = false', "config.toml:4: upstreams.u.stream_option: is not a setting here (did you mean stream_options?)"),
-        ('via = "chat"\nbase_url = "http://x"\nmax_token_field = "max_tokens"', "config.toml:4: upstreams.u.max_token_field: is not a setting here (did you mean max_tokens_field?)"),
-        ('via = "chat"\nbase_url = "http://x"\nmax_tokens_field = "max_completion_token"', "config.toml:4: upstreams.u.max_tokens_field: must be one of max_tokens, max_completion_tokens (did you mean max_completion_tokens?)"),
-        ('via = "chat"\nbase_url = "http://x"\nsystem_role = "develop"', "config.toml:4: upstreams.u.system_role: must be one of system, developer (did you mean developer?)"),
-        ('via = "chat"\nbase_url = "http://x"\nstrict_tools = "strip"', "config.toml:4: upstreams.u.strict_tools: must be true or false"),
-        ('via = "chat"\nbase_url = "http://x"\nreasoning_field = "reason"', "config.toml:4: upstreams.u.reasoning_field: must be one of reasoning_content, reasoning, none (did you mean reasoning?)"),
-        ('via = "responses"\nbase_url = "http://x"\nids = "keeps"', "config.toml:4: upstreams.u.ids: must be one of am, keep (did you mean keep?)"),
-        ('via = "chat"\nbase_url = "http://x"\nids = "keep"', 'config.toml:4: upstreams.u: ids means nothing here: it is a setting of via = "responses"'),
-        ('provider = "x"\nstream_options = false', 'config.toml:3: upstreams.u: stream_options means nothing here: it is a setting of via = "chat"'),
-        ('via = "demo"\napi_key = "k"', 'config.toml:2: upstreams.u: via = "demo" takes no provider, api_key or base_url: it runs inside this server'),
-        ('provider = "Deep Seek"', "config.toml:2: upstreams.u.provider: must be 1 to 64 small letters, digits, _ and -"),
-        ('base_url = "localhost:11434"', "config.toml:2: upstreams.u.base_url: must be an address that starts with http:// or https:// (did you mean http://localhost:11434/v1?)"),
-        ('base_url = "http://x:0"', "config.toml:2: upstreams.u.base_url: must be an address that starts with http:// or https://"),
-        ('base_url = "http://x:port"', "config.toml:2: upstreams.u.base_url: must be an address that starts with http:// or https://"),
-        ('base_url = "http://me:pw@x"', "config.toml:2: upstreams.u.base_url: must not hold a user name or password: use api_key"),
-        ('base_url = "http://x?key=1"', "config.toml:2: upstreams.u.base_url: must end with its path, without ? or #"),
-        ('provider = "x"\ntimeout = inf', "config.toml:3: upstreams.u.timeout: must be a number"),
+        ("", "config.toml: upstreams.u: needs a provider (litellm's prefix, such as \"deepseek\") or a base_url"),
+        ('via = "chat"', 'config.toml: upstreams.u: via = "chat" needs a base_url'),
+        ('via = "chat"\nprovider = "x"\nbase_url = "http://x"', 'config.toml: upstreams.u: x is not known to speak chat completions: leave provider out and say base_url, or say via = "litellm"'),
+        ('via = "responses"', 'config.toml: upstreams.u: via = "responses" needs a base_url'),
+        ('via = "responses"\nprovider = "x"\nbase_url = "http://x"', 'config.toml: upstreams.u: x is not a known provider: leave provider out and say base_url, or say via = "litellm"'),
+        ('via = "chat"\nbase_url = "http://x"\nstream_option = false', "config.toml: upstreams.u.stream_option: is not a setting here (did you mean stream_options?)"),
+        ('via = "chat"\nbase_url = "http://x"\nmax_token_field = "max_tokens"', "config.toml: upstreams.u.max_token_field: is not a setting here (did you mean max_tokens_field?)"),
+        ('via = "chat"\nbase_url = "http://x"\nmax_tokens_field = "max_completion_token"', "config.toml: upstreams.u.max_tokens_field: must be one of max_tokens, max_completion_tokens (did you mean max_completion_tokens?)"),
+        ('via = "chat"\nbase_url = "http://x"\nsystem_role = "develop"', "config.toml: upstreams.u.system_role: must be one of system, developer (did you mean developer?)"),
+        ('via = "chat"\nbase_url = "http://x"\nstrict_tools = "strip"', "config.toml: upstreams.u.strict_tools: must be true or false"),
+        ('via = "chat"\nbase_url = "http://x"\nreasoning_field = "reason"', "config.toml: upstreams.u.reasoning_field: must be one of reasoning_content, reasoning, none (did you mean reasoning?)"),
+        ('via = "responses"\nbase_url = "http://x"\nids = "keeps"', "config.toml: upstreams.u.ids: must be one of am, keep (did you mean keep?)"),
+        ('via = "chat"\nbase_url = "http://x"\nids = "keep"', 'config.toml: upstreams.u: ids means nothing here: it is a setting of via = "responses"'),
+        ('provider = "x"\nstream_options = false', 'config.toml: upstreams.u: stream_options means nothing here: it is a setting of via = "chat"'),
+        ('via = "demo"\napi_key = "k"', 'config.toml: upstreams.u: via = "demo" takes no provider, api_key or base_url: it runs inside this server'),
+        ('provider = "Deep Seek"', "config.toml: upstreams.u.provider: must be 1 to 64 small letters, digits, _ and -"),
+        ('base_url = "localhost:11434"', "config.toml: upstreams.u.base_url: must be an address that starts with http:// or https:// (did you mean http://localhost:11434/v1?)"),
+        ('base_url = "http://x:0"', "config.toml: upstreams.u.base_url: must be an address that starts with http:// or https://"),
+        ('base_url = "http://x:port"', "config.toml: upstreams.u.base_url: must be an address that starts with http:// or https://"),
+        ('base_url = "http://me:pw@x"', "config.toml: upstreams.u.base_url: must not hold a user name or password: use api_key"),
+        ('base_url = "http://x?key=1"', "config.toml: upstreams.u.base_url: must end with its path, without ? or #"),
+        ('provider = "x"\ntimeout = inf', "config.toml: upstreams.u.timeout: must be a number"),
     ],
 )  # fmt: skip
 def test_an_upstream_must_fit_together(tmp_path: Path, upstream: str, printed: str) -> None:
@@ -180,9 +162,7 @@ def test_a_reference_that_leads_nowhere_is_reported_and_nothing_else(tmp_path: P
     (tmp_path / "blank").write_text(" \n")
     (tmp_path / "huge").write_text("x" * 70_000)
     file = f'[upstreams.u]\nprovider = "x"\napi_key = "{value}"\n[models.m]\nupstream = "u"'
-    assert mistakes(tmp_path, file, {"EMPTY": "", "THEIR_KEY": "k"}) == [
-        f"config.toml:3: upstreams.u.api_key: {printed}"
-    ]
+    assert mistakes(tmp_path, file, {"EMPTY": "", "THEIR_KEY": "k"}) == [f"config.toml: upstreams.u.api_key: {printed}"]
 
 
 @pytest.mark.parametrize(
@@ -216,7 +196,7 @@ def test_a_given_upstream_never_merges_with_one_of_the_file(tmp_path: Path) -> N
 @pytest.mark.parametrize("name", ["server", "models", "upstreams", "keys"])
 def test_other_sources_do_not_hide_that_the_file_has_no_table_there(tmp_path: Path, name: str) -> None:
     printed = mistakes(tmp_path, f"{name} = 1", {"AM_KEY": "k"}, port="1", upstream="http://x")
-    assert [word.partition(" must be a ")[0] for word in printed] == [f"config.toml:1: {name}:"]
+    assert [word.partition(" must be a ")[0] for word in printed] == [f"config.toml: {name}:"]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.7", "example.test", "[::]"])  # noqa: S104 — nothing listens
@@ -256,14 +236,14 @@ upstream = "u"
 )
 def test_an_origin_is_written_as_browsers_write_it(tmp_path: Path, origin: str) -> None:
     assert mistakes(tmp_path, f'[server]\ncors_origins = ["https://b.example", "{origin}"]\n') == [
-        'config.toml:2: server.cors_origins[1]: must be an origin such as "https://example.com", without a path, or "*"'
+        'config.toml: server.cors_origins[1]: must be an origin such as "https://example.com", without a path, or "*"'
     ]
 
 
 @pytest.mark.parametrize("host", ["https://a.example", "a.example:80", "*.a.example", "a/b"])
 def test_an_allowed_host_is_a_bare_name(tmp_path: Path, host: str) -> None:
     assert mistakes(tmp_path, f'[server]\nallowed_hosts = ["{host}"]\n') == [
-        'config.toml:2: server.allowed_hosts[0]: must be a host name or address without a port, or "*"'
+        'config.toml: server.allowed_hosts[0]: must be a host name or address without a port, or "*"'
     ]
 
 

@@ -36,8 +36,6 @@ SAID = re.compile(
             r'must be a host name or address without a port, or "\*"',
             r"must be an address or a network, such as 10\.0\.0\.0/8",
             r"must be the SHA-256 of the key: 64 hexadecimal digits",
-            r"must be an address such as redis://127.0.0.1:6379, or rediss://… for TLS",
-            r"must be 1 to 64 letters, digits and the characters . _ : -",
             r"must not be empty",
             r"must not hold spaces, line breaks or anything but printable ASCII",
             r"must be at least 32 random characters: `openssl rand -hex 32`",
@@ -58,11 +56,7 @@ FIELDS = [
     (title, name)
     for kind, table in ROWS.items()
     for title in (
-        [f"[{kind}]"]
-        if kind in {"server", "seal", "search", "limits"}
-        else ["[[keys]]"]
-        if kind == "keys"
-        else [f"[{kind}.x]"]
+        [f"[{kind}]"] if kind in {"server", "seal", "search"} else ["[[keys]]"] if kind == "keys" else [f"[{kind}.x]"]
     )
     for name in table.model_fields
 ] + [("[models.x.can]", name) for name in Can.model_fields]

@@ -8,8 +8,6 @@ import msgspec
 from ..emitter.open_items import ItemPosition, OpenCall
 from ..protocol.request.tool_items import ToolItem
 from ..protocol.request.tools import Tool
-from .input_checks import InputForm
-from .input_patterns import Check
 from .naming import Names, ToolName
 
 
@@ -30,8 +28,6 @@ class BridgedTool(NamedTuple):
     bridge: "Bridge"
     definition: Tool | None = None
     """The tool as the client offers it; None if it is only known from past calls."""
-    check: Check | None = None
-    """Takes the input of a finished call, if the client wants it in a certain form."""
 
 
 class PastCall(NamedTuple):
@@ -79,10 +75,6 @@ class Bridge(ABC):
     def read_output(self, item: Any, _names: Names, /) -> PastOutput:
         """The output of a past call, text or parts. Tools in it get the names of their functions."""
         return PastOutput(item.call_id, item.output)
-
-    def input_form(self, _tool: Any, /) -> InputForm | None:
-        """The form that the input of each call must have, if the client gave one."""
-        return None
 
     def is_plain(self, _bridged: BridgedTool, /) -> bool:
         """Whether a call of the function is a call of the tool, word for word."""

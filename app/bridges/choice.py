@@ -2,15 +2,12 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Final, Literal, NamedTuple, assert_never
+from typing import Literal, NamedTuple, assert_never
 
 from ..protocol.problems import ProblemError, refuse
 from ..protocol.request.tool_choice import AllowedTools, ChosenTool, ToolChoice
 from .base import BridgedTool
 from .registry import BRIDGES
-
-ANY: Final = ""
-"""Stands for every type of tool that this server runs."""
 
 
 class Choice(NamedTuple):
@@ -26,13 +23,11 @@ def read_choice(
     *,
     waiting: Sequence[BridgedTool] = (),
     elsewhere: Callable[[str], bool],
-    run_here: Callable[[str], bool] = lambda _: False,
 ) -> tuple[Choice, frozenset[str] | None]:
     """The choice that is sent to the model, and the only names that it may call (None: any).
 
     `waiting` are tools that a search has not found yet. They may be allowed before: a client sends the same
-    `tool_choice` in every turn. `elsewhere` is true of a tool type that a server runs. Neither kind may be demanded,
-    except those of which `run_here` is true: this server runs them, and the model calls a function for it.
+    `tool_choice` in every turn. `elsewhere` is true of a tool type that a server runs. Neither kind may be demanded.
     """
     match tool_choice:
         case "none":
@@ -40,14 +35,12 @@ def read_choice(
         case "auto":
             return Choice("auto"), None
         case "required":
-            if not tools and not run_here(ANY):
+            if not tools:
                 message = "'tool_choice' demands a call, but there is no tool to call."
                 raise refuse("invalid_value", message, "tool_choice")
             return Choice("required"), None
         case AllowedTools():
-            return _read_allowed(tool_choice, tools, waiting, elsewhere, run_here)
-        case ChosenTool() if run_here(tool_choice.type):
-            return Choice("required"), frozenset()
+            return _read_allowed(tool_choice, tools, waiting, elsewhere)
         case ChosenTool() if elsewhere(tool_choice.type):
             raise _run_elsewhere(tool_choice.type)
         case ChosenTool():
@@ -57,12 +50,10 @@ def read_choice(
             assert_never(tool_choice)
 
 
-def permits(tool_choice: ToolChoice, elsewhere: Callable[[str], bool], run_here: Callable[[str], bool]) -> bool:
+def permits(tool_choice: ToolChoice, elsewhere: Callable[[str], bool]) -> bool:
     """Whether the client lets a server run such a tool."""
     if isinstance(tool_choice, AllowedTools):
         return any(elsewhere(chosen.type) for chosen in tool_choice.tools)
-    if isinstance(tool_choice, ChosenTool) and run_here(ANY):
-        return run_here(tool_choice.type)
     return tool_choice != "none"
 
 
@@ -71,7 +62,6 @@ def _read_allowed(
     tools: Sequence[BridgedTool],
     waiting: Sequence[BridgedTool],
     elsewhere: Callable[[str], bool],
-    run_here: Callable[[str], bool],
 ) -> tuple[Choice, frozenset[str]]:
     meanings = _Meanings([*tools, *waiting])
     paths: dict[_Meaning, tuple[ChosenTool, str]] = {}  # a list may name one tool, or a namespace, many times
@@ -80,8 +70,6 @@ def _read_allowed(
             paths.setdefault(_meaning(chosen), (chosen, f"tool_choice.tools[{index}]"))
     allowed = frozenset(name for chosen, path in paths.values() for name in meanings.named(chosen, path))
     offered = [bridged.spec.name for bridged in tools if bridged.spec.name in allowed]
-    if any(run_here(chosen.type) for chosen in choice.tools):
-        return Choice(choice.mode), allowed
     if choice.mode == "auto":
         return Choice("auto" if offered else "none"), allowed
     if not offered:

@@ -14,9 +14,7 @@ from ..protocol.request.tool_items import NamedCallItem, ToolItem, ToolsItem
 from ..protocol.request.tools import NamedTool, Tool
 from ..protocol.warnings import ClientWarning
 from .base import Bridge, BridgedTool, FunctionSpec, PastCall, PastOutput
-from .choice import ANY, Choice, permits, read_choice
-from .enforced_pattern import enforced_pattern
-from .input_checks import CallInput, InputChecks
+from .choice import Choice, permits, read_choice
 from .namespace_members import Member, members
 from .naming import DEFAULT_NAMESPACE, Names, ToolName
 from .program_calls import FOR_PROGRAMS, lost_members, only_for_programs
@@ -53,21 +51,15 @@ class BridgeTable:
         items: Sequence[InputItem] = (),
         positions: Sequence[int] | None = None,
         hosted: Callable[[str], bool] = lambda _: False,
-        run_here: Callable[[str], bool] = lambda _: False,
     ) -> None:
-        """`hosted`: whether a server runs this type of tool, or the model can do the same without it.
-
-        `run_here`: whether that is this server, and the model calls a function for it.
-        """
+        """`hosted`: whether a server runs this type of tool, or the model can do the same without it."""
         self.warnings: tuple[ClientWarning, ...] = ()
         """One for each tool that was left out."""
         self.lost: tuple[ClientWarning, ...] = ()
         """One for each member of tools that has no effect."""
-        self.checks = InputChecks()
         self.hosted: list[Tool] = []
         """The tools that a server runs, where the client permits one."""
         self._called = False
-        self._run_here = False
         offers = list(_offers(tools, zip(positions or range(len(items)), items, strict=True)))
         self._is_hosted = hosted
         self._names = Names(_functions(offers))
@@ -75,23 +67,15 @@ class BridgeTable:
         """Every tool by the name of its function: those on offer, those not found yet, those of past calls."""
         self._tools: set[ToolName] = set()
         """The names of all tools in `_known`."""
-        self._paths: dict[str, str] = {}
-        """The path in the request where each tool is offered, by the name of its function."""
         self._offered = self._take(offers)
         waiting = [bridged for name, bridged in self._known.items() if name not in self._offered]
-        self._run_here = any(run_here(tool.type) for tool in self.hosted)
-
-        def is_run_here(kind: str) -> bool:
-            return self._run_here and (kind == ANY or run_here(kind))
-
         self.choice, self._allowed = read_choice(
             tool_choice,
             list(self._offered.values()),
             waiting=waiting,
             elsewhere=self._is_hosted,
-            run_here=is_run_here,
         )
-        if not permits(tool_choice, self._is_hosted, is_run_here):
+        if not permits(tool_choice, self._is_hosted):
             self.hosted = []
 
     @property
@@ -106,50 +90,13 @@ class BridgeTable:
         return [spec for spec in self.specs if self.allows(spec.name)], Choice("required")
 
     @property
-    def late_warnings(self) -> Sequence[ClientWarning]:
-        """Inputs of calls that do not have the form that the client wants."""
-        return self.checks.warnings
-
-    @property
     def lacks_demanded_call(self) -> bool:
         """Whether the client demands a call and the model has made none. One by its own server may have been it."""
-        may_be_hidden = self.hosted and not self._run_here
-        return self.choice.mode == "required" and not self._called and not may_be_hidden
+        return self.choice.mode == "required" and not self._called and not self.hosted
 
     def allows(self, name: str) -> bool:
         """Whether the client permits this call. An undeclared function is allowed if no restriction is set."""
         return self._allowed is None or name in self._allowed
-
-    def path_of(self, name: str) -> str:
-        """The path in the request where the tool of this function is offered."""
-        return self._paths.get(name, "tools")
-
-    @property
-    def has_forms(self) -> bool:
-        """Whether the inputs of any tool must have a certain form."""
-        return any(bridged.check is not None for bridged in self._offered.values())
-
-    def has_form(self, name: str) -> bool:
-        """Whether the inputs of this tool must have a certain form."""
-        return self._bridged(name).check is not None
-
-    def pattern_of(self, name: str) -> str | None:
-        """The pattern by which a server can enforce the input of this tool, if there is one."""
-        bridged = self._bridged(name)
-        form = None if bridged.definition is None else bridged.bridge.input_form(bridged.definition)
-        return enforced_pattern(form.definition) if form is not None and form.syntax == "regex" else None
-
-    def input_of(self, name: str, arguments: str) -> CallInput | None:
-        """The input in the arguments of a call, if it must have a certain form."""
-        bridged = self._bridged(name)
-        form = None if bridged.definition is None else bridged.bridge.input_form(bridged.definition)
-        if form is None:
-            return None
-        texts: list[str] = []
-        call = bridged.bridge.open_call(bridged._replace(check=texts.append), "", ItemPosition("", 0, lambda: 0))
-        call.add(arguments)
-        call.close("completed")
-        return CallInput(f"{self.path_of(name)}.format.definition", bridged.tool.name, form, "".join(texts))
 
     def carries(self, name: str) -> bool:
         """Whether the function of this name carries a tool of another type, name or shape."""
@@ -233,7 +180,6 @@ class BridgeTable:
                 raise refuse("invalid_value", message, member.path)
             seen.add((offer.list_path, member.name))
             self._known[bridged.spec.name] = bridged
-            self._paths[bridged.spec.name] = member.path
             self._tools.add(bridged.tool)
             waits = can_search and not offer.found and _may_load_later(member.tool)
             if not waits or bridged.spec.name in offered:
@@ -251,10 +197,7 @@ class BridgeTable:
             return None
         if member.about:
             spec = replace(spec, description="\n\n".join(filter(None, (member.about, spec.description))))
-        form = bridge.input_form(tool)
-        path = f"{member.path}.format.definition"
-        check = None if form is None else self.checks.check(path, member.name.name, form)
-        return BridgedTool(member.name, spec, bridge, tool, check)
+        return BridgedTool(member.name, spec, bridge, tool)
 
 
 def _left_out(member: Member, details: str) -> ClientWarning:

@@ -39,10 +39,9 @@ _ADVICE: Final = {
     "upstream_timeout": "It may be loading its model, or be overloaded: try again, or look at its log.",
     "context_length_exceeded": "Even a few words are too long for it: its context is set too small.",
     "content_policy_violation": "A harmless question was refused: look at the filters of that server.",
-    "invalid_value": "`am-proxy check --probe` shows which requests this server accepts.",
 }
 _ITS_LOG: Final = "Look at the log of that server."
-_COMPARE: Final = "`am-proxy check --probe` shows what this server supports, and which `via` suits it."
+OTHER_WAY: Final = "Try another `via`: chat, responses or messages."
 
 _TOOLS: Final = {
     "vllm": "Start vLLM with --enable-auto-tool-choice and the --tool-call-parser of this model.",
@@ -70,7 +69,7 @@ def _plainly(problem: Problem, probed: ProbedUpstream) -> Step:
         case "model_not_found":
             advice = "Look at the models that lead here: `name` must be what the upstream calls its model."
         case "upstream_error" if "invalid answer" in problem.message:
-            advice = _COMPARE
+            advice = OTHER_WAY
         case _:
             advice = _ADVICE.get(problem.code, _ITS_LOG)
     return Step("error", "answers", problem.message.rstrip("."), advice)

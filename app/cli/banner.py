@@ -44,7 +44,9 @@ def banner(
         "keys": _keys(settings),
         "config": settings.file or "no file: defaults, environment and flags",
         "workers": _workers(settings, workers),
-        "look": f"{url.removesuffix('v1')} shows answers event by event" if settings.serves_page else "",
+        "look": f"{url.removesuffix('v1')} shows answers event by event"
+        if settings.serves_page and workers == 1
+        else "",
     }
     shown = "\n".join(_fact(name, text, columns) for name, text in facts.items() if text)
     return f"""\

@@ -1,6 +1,6 @@
 """`am-proxy check`: prints the settings that are not defaults, without secrets, and where each value comes from.
 
-Its last line, on stderr, is the verdict. With `--probe` it tests the upstreams instead.
+Its last line, on stderr, is the verdict.
 """
 
 import json
@@ -31,16 +31,8 @@ class _Listed(NamedTuple):
     """Whether it is a part of the configuration even if all its settings are defaults."""
 
 
-def check(settings: Settings, *, probed: bool = False, only: str | None = None, complete: bool = False) -> int:
-    """Print the settings that are not defaults, or all, and the verdict.
-
-    `probed`: print the results of a probe of the upstreams instead (only of `only`, if given).
-    """
-    if probed:
-        from .check_probe import probe  # noqa: PLC0415 — loads the server and its HTTP library, which nothing else here needs
-
-        print(verdict(settings), file=sys.stderr)
-        return probe(settings, only)
+def check(settings: Settings, *, complete: bool = False) -> int:
+    """Print the settings that are not defaults, or all, and the verdict."""
     for line in _lines(settings, complete=complete, colour=colour_wanted(sys.stdout)):
         print(line)
     sys.stdout.flush()
@@ -67,7 +59,7 @@ def _remarks(settings: Settings, hidden: int) -> Iterator[str]:
     if not settings.keys:
         yield "no keys: everyone who can reach the address may use the server"
     for name, upstream in settings.upstreams.items():
-        if upstream.via not in {"demo", "replay"} and upstream.auth == "key" and upstream.api_key is None:
+        if upstream.via != "demo" and upstream.auth == "key" and upstream.api_key is None:
             is_given = name == GIVEN and settings.given_by
             yield f"{settings.given_by}: no key is given" if is_given else f"upstreams.{_key(name)}: no api_key is set"
         if name == GIVEN and (meant := with_version(upstream.base_url or "")):
@@ -86,8 +78,6 @@ def _tables(settings: Settings) -> Iterator[_Listed]:
     yield _Listed("[seal]", rows, is_needed=False)
     rows = list(_rows(dict(iter(settings.search)), "search", origins, settings.search.model_fields_set))
     yield _Listed("[search]", rows, is_needed=False)
-    rows = list(_rows(dict(iter(settings.limits)), "limits", origins, settings.limits.model_fields_set))
-    yield _Listed("[limits]", rows, is_needed=False)
     for index, key in enumerate(settings.keys):
         path = f"keys[{index}]"
         origin = origins.get(f"{path}.value") or origins.get(f"{path}.sha256", "")

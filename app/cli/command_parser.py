@@ -6,21 +6,17 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from ..settings import did_you_mean
+from ..settings.gone import Kind, instead_of
 from .style import colour_wanted, painted
 
 _ANOTHER_WORD: Final = {
     **dict.fromkeys(("run", "start", "up", "server", "daemon"), "serve"),
     **dict.fromkeys(("validate", "lint", "config", "show", "settings"), "check"),
     **dict.fromkeys(("test", "probe", "diagnose", "status"), "doctor"),
-    **dict.fromkeys(("setup", "configure", "new"), "init"),
     **dict.fromkeys(("key", "token", "tokens"), "keys"),
-    **dict.fromkeys(("codex", "opencode", "agent", "agents"), "launch"),
-    **dict.fromkeys(("playback", "rerun"), "replay"),
-    "completions": "completion",
+    **dict.fromkeys(("codex", "agent", "agents"), "launch"),
 }
 """What other programs call these commands."""
-_GONE: Final = {"comply": "python -m tests.judges URL, in a checkout"}
-"""Commands that there were, and what to use instead."""
 _SHORT: Final = len("-p")
 _NO_VALUE: Final = ": ignored explicit argument "
 _MISSING: Final = "the following arguments are required: "
@@ -71,9 +67,16 @@ class CommandParser(argparse.ArgumentParser):
         parsed, rest = super().parse_known_args(args, namespace)
         if rest:
             flag = next((word for word in rest if word.startswith("-")), None)
+            if flag is not None and (gone := self._gone("flag", flag.partition("=")[0])):
+                self.error(gone)
             message = f'unexpected argument "{rest[0]}"' if flag is None else self._unknown_flag(flag)
             self.error(message + self.after_unknown)
         return parsed, rest
+
+    def _gone(self, kind: Kind, word: str) -> str:
+        """What to use instead of a command or flag that there was; empty for any other word."""
+        instead = instead_of(kind, f"{self.prog} {word}".removeprefix("am-proxy "))
+        return instead and f"{word} is gone; {instead}"
 
     def _unknown_flag(self, word: str) -> str:
         from difflib import get_close_matches  # noqa: PLC0415 — for mistakes alone
@@ -93,12 +96,11 @@ class CommandParser(argparse.ArgumentParser):
             return
         choices = [str(choice) for choice in action.choices]
         if not self.commands:
-            message = f'{action.metavar} must be one of {", ".join(choices)}, not "{value}"'
+            message = self._gone("command", value)
+            message = message or f'{action.metavar} must be one of {", ".join(choices)}, not "{value}"'
         elif "://" in value:
             message = f"an address is not a command (did you mean am-proxy serve --upstream {value}?)"
-        elif value in _GONE:
-            message = f"{value} is gone; use {_GONE[value]}"
-        else:
+        elif not (message := self._gone("command", value)):
             meant = _ANOTHER_WORD.get(value)
             near = f" (did you mean {meant}?)" if meant in choices else did_you_mean(value, choices)
             message = f'unknown command "{value}"{near}'

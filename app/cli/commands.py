@@ -3,7 +3,6 @@
 import os
 import sys
 from collections.abc import Collection, Sequence
-from pathlib import Path
 from typing import Any
 
 from ..lean_uvicorn import put_off
@@ -26,22 +25,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: Sequence[str] | None) -> int:
     flags = vars(parse(arguments))
     match flags.pop("command"):
-        case "init":
-            from .init import Given, init  # noqa: PLC0415 — each command loads only what it needs
-
-            return init(Path(flags.pop("config")), Given(**flags))
-        case "completion":
-            from .completion import completion  # noqa: PLC0415 — as above
-
-            return completion(flags["shell"])
         case "keys":
-            from .keys import create  # noqa: PLC0415 — as above
+            from .keys import create  # noqa: PLC0415 — each command loads only what it needs
 
             return create(flags["name"], flags["models"])
-        case "replay":
-            from .replay import replay  # noqa: PLC0415 — as above
-
-            return replay(Path(flags["folder"]), as_json=flags["json"], timing=flags["timing"])
         case "launch":
             return _launch(flags)
         case command:
@@ -53,10 +40,8 @@ def _launch(flags: dict[str, Any]) -> int:
     from .launch import Launch  # noqa: PLC0415 — as above
 
     launch = Launch(flags)
-    if flags["restore"]:
-        return launch.restore()
     try:
-        settings = load(flags if flags["write"] else {**flags, "host": "127.0.0.1"})
+        settings = load(flags if flags["print"] else {**flags, "host": "127.0.0.1"})
     except ConfigMistakesError as error:
         _print_mistakes(error)
         return 2
@@ -65,7 +50,7 @@ def _launch(flags: dict[str, Any]) -> int:
 
 def _with_settings(command: str, flags: dict[str, Any]) -> int:
     """Run a command that reads the configuration."""
-    probed, complete, names = flags.pop("probe", False), flags.pop("all", False), flags.pop("names", [])
+    complete, names = flags.pop("all", False), flags.pop("names", [])
     try:
         settings = load(flags, known_providers=_providers_of_litellm if command == "check" else None)
     except ConfigMistakesError as error:
@@ -73,17 +58,17 @@ def _with_settings(command: str, flags: dict[str, Any]) -> int:
         return 2
     for note in settings.notes:
         print(f"note: {note}", file=sys.stderr)
-    upstream = GIVEN if flags["upstream"] or flags["provider"] else None
     if command == "check":
         from .check import check  # noqa: PLC0415 — as above
 
-        return check(settings, probed=probed, only=upstream, complete=complete)
+        return check(settings, complete=complete)
     if command == "doctor":
         from .doctor import doctor  # noqa: PLC0415 — as above
 
         if settings.file:
             print(f"configuration: {settings.file}")
-        return doctor(settings, names or ([upstream] if upstream else []))
+        given = flags["upstream"] or flags["provider"]
+        return doctor(settings, names or ([GIVEN] if given else []))
     put_off()
     from .serve import serve  # noqa: PLC0415 — as above
 

@@ -7,10 +7,9 @@ from typing import Final
 
 from ..key_search import redacted_line
 from ..settings import ConfigMistakesError, Settings
-from .excerpt_lines import excerpt_lines
 from .style import colour_wanted, harmless, painted
 
-_MOST: Final = 50
+_MOST: Final = 200
 """Mistakes that are printed; a file that is something else can have thousands."""
 _ELSEWHERE: Final = 120
 """Columns where there is no terminal."""
@@ -25,18 +24,16 @@ def verdict(settings: Settings) -> str:
 
 
 def print_mistakes(error: ConfigMistakesError) -> None:
-    """Print every mistake with its line, and how many there are, on stderr."""
+    """Print every mistake, and how many there are, on stderr."""
     colour = colour_wanted(sys.stderr)
     columns = shutil.get_terminal_size((_ELSEWHERE, 24)).columns - 1
     for mistake in error.mistakes[:_MOST]:
-        location = harmless(mistake.location)
+        location = harmless(mistake.where)
         text = f"{location}: {harmless(redacted_line(': '.join(filter(None, (mistake.path, mistake.message)))))}"
         if sys.stderr.isatty():
             text = textwrap.fill(text, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         start = len(location) if text.startswith(location) else 0
         print(painted(text[:start], "bold", colour=colour) + text[start:], file=sys.stderr)
-        if mistake.excerpt is not None:
-            print(*excerpt_lines(mistake.excerpt, columns, colour=colour), "", sep="\n", file=sys.stderr)
     if len(error.mistakes) > _MOST:
         print(f"… and {_counted(len(error.mistakes) - _MOST, 'other')}", file=sys.stderr)
     in_file = error.file and all(mistake.where == error.file for mistake in error.mistakes)

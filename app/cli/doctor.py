@@ -6,12 +6,10 @@ import time
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from typing import Any, Final
 
-from ..new_upstreams import replayed_upstream
-from ..recordings.reading import NoRecordingError
 from ..settings import Settings, did_you_mean
 from ..upstreams.litellm_chat import close_connections, load
 from ..upstreams.survey import ListedModel, Survey
-from .advice import LEAST, named, no_tools, other_models, refused, small_window, title_of
+from .advice import LEAST, OTHER_WAY, named, no_tools, other_models, refused, small_window, title_of
 from .given_upstream import PATHS
 from .probe import ProbedUpstream, ask, configured_names, looked_at, probed_upstream
 from .probe_answers import ProbeAnswer
@@ -32,7 +30,6 @@ _CALL_TOOL: Final[dict[str, Any]] = {
     ],
 }
 
-_COMPARE: Final = "`am-proxy check --probe` shows what this server supports, and which `via` suits it."
 _BUFFERED: Final = "Clients get it in one piece. Something on the way may buffer: a proxy, or the server itself."
 _NO_USAGE: Final = "See `stream_options`, or the server's own settings."
 _MOST_UNLISTED: Final = 5
@@ -71,15 +68,6 @@ async def _check(settings: Settings, names: Sequence[str]) -> int:
     return 1 if any(failed) else 0
 
 
-def _recordings(probed: ProbedUpstream) -> Step:
-    """What an upstream that answers from recordings has."""
-    try:
-        as_recorded, answers = replayed_upstream(probed.name, probed.upstream)
-    except NoRecordingError as error:
-        return Step("error", "recordings", str(error))
-    return Step("ok", "recordings", f"{answers.asks} different requests, recorded with via = {as_recorded.via}")
-
-
 def _verdict(steps: Sequence[Step]) -> str:
     """What is wrong with an upstream, in a few words; empty if nothing is."""
     for step in steps:
@@ -91,9 +79,6 @@ def _verdict(steps: Sequence[Step]) -> str:
 
 async def _steps(settings: Settings, probed: ProbedUpstream) -> AsyncGenerator[Step]:
     given = probed.upstream
-    if given.via == "replay":
-        yield _recordings(probed)
-        return
     if given.base_url is not None:
         yield Step("waiting", "reachable", "connecting")
         for step in await reach(given.base_url, probed.address_setting):
@@ -110,13 +95,13 @@ async def _steps(settings: Settings, probed: ProbedUpstream) -> AsyncGenerator[S
         yield Step("note", "litellm", f"loaded in {milliseconds(began)}, once, when the server starts")
     window = _configured_window(settings, probed)
     yield Step("waiting", "answers", f"waiting for {probed.model[:60]}")
-    answer = await ask(upstream.via, upstream, probed.model, _SAY_HELLO, window=window)
+    answer = await ask(upstream, probed.model, _SAY_HELLO, window=window)
     for step in [await refused(answer.problem, probed)] if answer.problem else _answered(probed, answer):
         yield step
-    if answer.state != "works":
+    if answer.problem or answer.fault:
         return
     yield Step("waiting", "calls tools", f"waiting for {probed.model[:60]}")
-    yield _called(probed, await ask(upstream.via, upstream, probed.model, _CALL_TOOL, window=window))
+    yield _called(probed, await ask(upstream, probed.model, _CALL_TOOL, window=window))
     if probed.found is not None and probed.found.server == "ollama":
         probed = await looked_at(settings, probed)  # only now the model is loaded, with the context that it really has
     for step in _context(settings, probed):
@@ -162,8 +147,8 @@ def _listed(name: str, found: Survey) -> ListedModel | None:
 
 def _answered(probed: ProbedUpstream, answer: ProbeAnswer) -> Iterable[Step]:
     """The steps about the key, the answer, and its streaming."""
-    if answer.state != "works":
-        yield Step("error", "answers", answer.message.removeprefix("no: "), _COMPARE)
+    if answer.fault:
+        yield Step("error", "answers", answer.fault, OTHER_WAY)
         return
     yield Step("ok", "key", "accepted" if probed.upstream.api_key else "none is needed")
     yield Step("ok", "answers", f"{probed.model[:100]} in {answer.whole * 1000:.0f} ms")
@@ -179,7 +164,7 @@ def _answered(probed: ProbedUpstream, answer: ProbeAnswer) -> Iterable[Step]:
 def _called(probed: ProbedUpstream, answer: ProbeAnswer) -> Step:
     if answer.problem is not None:
         return no_tools(probed, f"no: {answer.problem.message}", "Use a model that supports them.")
-    if any(kind == "function_call" for kind, _ in answer.calls):
+    if answer.calls:
         return Step("ok", "calls tools", f"after {answer.whole * 1000:.0f} ms")
     return no_tools(probed, "no: it answered in words", "Try another model: small ones often do that.")
 

@@ -1,6 +1,6 @@
 """The upstream of `--upstream`: its server is looked at once, and the settings are completed with what was found.
 
-Reading the settings needs no network. So `serve`, `doctor` and `check --probe` do this when they start, and a reload
+Reading the settings needs no network. So `serve` and `doctor` do this when they start, and a reload
 does it again. A server that is down, slow or wants a key delays them by `WITHIN` seconds at most.
 """
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shlex
 import shutil
 import sys
 import textwrap
@@ -16,7 +15,6 @@ from ..settings import Settings
 from ..settings.configuration import DEMO_MODELS
 from ..settings.sources import ENVIRONMENT_KEY
 from ..upstreams.local_servers import find_local_servers, usual_ports
-from . import agent_profile
 from .agent_process import Reported, run_agent, version_of
 from .agents import AGENTS
 from .agents.agent import Target
@@ -30,8 +28,6 @@ from .style import Style, colour_wanted, painted
 _INTERRUPTED: Final = 130
 _HERE: Final = "127.0.0.1"
 _PROXIES: Final = ("http_proxy", "https_proxy", "all_proxy")
-_SERVED_BY: Final = ("config", "upstream", "provider", "via", "upstream_key", "port")
-"""Flags that `serve` has too."""
 
 
 class Launch:
@@ -43,10 +39,6 @@ class Launch:
         self._screen = sys.stderr
         self._version: tuple[int, ...] = ()
         """That of the agent; empty if it does not say."""
-
-    def restore(self) -> int:
-        """Remove what `--write` wrote."""
-        return agent_profile.restore(self._agent, os.environ)
 
     def run(self, settings: Settings) -> int:
         """Start the server and the agent. Returns the agent's exit code, or 1 if something is missing."""
@@ -63,8 +55,8 @@ class Launch:
             for remark in [*(each.message for each in found.remarks if each.is_warning), choice.warning]:
                 if remark:
                     self._say(remark, "yellow")
-            if self._flags["write"]:
-                return self._write(settings, found, choice, running)
+            if self._flags["print"]:
+                return self._print(settings, choice, running)
             return self._start(program, found, choice, running)
         except MissingError as error:
             self._say(f"cannot launch {self._agent.title}: {error}", "red")
@@ -118,9 +110,8 @@ class Launch:
             raise MissingError(f"{reported.trouble}; install it again with: {agent.install}")
         if version is None:
             return
-        oldest = max(agent.oldest, agent.profiles_since) if self._flags["write"] else agent.oldest
-        if version < oldest:
-            message = f"it is version {_dotted(version)}, and {_dotted(oldest)} or newer is needed"
+        if version < agent.oldest:
+            message = f"it is version {_dotted(version)}, and {_dotted(agent.oldest)} or newer is needed"
             raise MissingError(f"{message}; update it with: {agent.install}")
         if version < agent.menu_since:
             self._say(
@@ -140,7 +131,7 @@ class Launch:
                     setup = self._agent.setup(target, folder)
                     write(folder, setup.files)
                     self._say_start(target, choice, runs=running is not None)
-                    environ = _environment({**setup.environ, **server.environ})
+                    environ = _environment(server.environ)
                     return run_agent([program, *setup.flags, *self._flags["arguments"]], environ)
             except OSError as error:
                 raise MissingError(str(error)) from error
@@ -150,7 +141,7 @@ class Launch:
 
     def _own_settings(self, found: FoundModels) -> Settings:
         """The settings for a server of its own: for this machine, on the given port or any."""
-        port = found.settings.server.port if self._flags["port"] is not None and not self._flags["write"] else 0
+        port = found.settings.server.port if self._flags["port"] is not None else 0
         server = found.settings.server.model_copy(update={"host": _HERE, "port": port})
         return replace(found.settings, server=server)
 
@@ -163,24 +154,12 @@ class Launch:
         life = "runs already" if runs else f"ends with {self._agent.title}"
         self._say(f"the server {life}: {target.base_url}")
 
-    def _write(self, settings: Settings, found: FoundModels, choice: ModelChoice, running: ReachedServer | None) -> int:
-        """Write the agent's profile for a server on the configured port."""
-        with run_folder(self._agent.program) as folder, logged(folder / "server.log", settings.server):
-            own = replace(self._own_settings(found), keys=())
-            with _server(own, running) as server:
-                target = self._target(server, found, choice)
-        wants_key = bool(settings.keys or (running and running.environ))
-        base_url = address(settings.server.host, settings.server.port)
-        target = target._replace(base_url=base_url, key_variable=ENVIRONMENT_KEY if wants_key else "")
-        profile = self._agent.profile(target, self._agent.home(os.environ))
-        for path in agent_profile.write(self._agent, profile, os.environ):
-            print(f"written:  {agent_profile.shown(path)}")
-        if running is None:
-            print(f"serve:    {_serve_command(self._flags)}")
-        if wants_key:
-            print(f"key:      in the environment variable {ENVIRONMENT_KEY}")
-        print(f"start:    {profile.command}")
-        print(f"remove:   am-proxy launch {self._agent.program} --restore")
+    def _print(self, settings: Settings, choice: ModelChoice, running: ReachedServer | None) -> int:
+        """Print the agent's profile for a server on the configured port."""
+        searches = running.searches if running else settings.search.backend != "none"
+        key = ENVIRONMENT_KEY if settings.keys or (running and running.environ) else ""
+        url = address(settings.server.host, settings.server.port)
+        print(self._agent.profile(Target(url, choice.name, (), key, searches=searches and self._can_search)))
         return 0
 
     def _target(self, server: ReachedServer, found: FoundModels, choice: ModelChoice) -> Target:
@@ -190,9 +169,12 @@ class Launch:
             wildcard = found.settings.models.get(ANY)
             card = ModelCard(wildcard) if wildcard else ModelCard()
             entries = [*entries, codex_model(choice.name, card, len(entries))]
-        since = self._agent.searches_since
-        searches = server.searches and bool(since) and self._version >= since
+        searches = server.searches and self._can_search
         return Target(server.base_url, choice.name, entries, next(iter(server.environ), ""), searches=searches)
+
+    @property
+    def _can_search(self) -> bool:
+        return bool(self._agent.searches_since) and self._version >= self._agent.searches_since
 
     def _say(self, text: str, *styles: Style) -> None:
         text = f"am-proxy: {text}"
@@ -211,7 +193,7 @@ async def _no_model() -> str:
     here = await find_local_servers()
     found = f" {here[0].title} runs here: --upstream {here[0].base_url}" if here else ""
     ports = "" if found else f" No server was found on the usual ports ({usual_ports()})."
-    return f"no model is configured: add --upstream URL, or write a configuration with am-proxy init.{found}{ports}"
+    return f"no model is configured: add --upstream URL, or write a configuration, am-proxy.toml.{found}{ports}"
 
 
 def _server(settings: Settings, running: ReachedServer | None) -> AbstractContextManager[ReachedServer]:
@@ -225,17 +207,6 @@ def _environment(added: Mapping[str, str]) -> dict[str, str]:
         direct = [name for name in (environ.get("NO_PROXY") or environ.get("no_proxy") or "").split(",") if name]
         environ["NO_PROXY"] = environ["no_proxy"] = ",".join(dict.fromkeys([*direct, _HERE]))
     return environ
-
-
-def _serve_command(flags: Mapping[str, Any]) -> str:
-    """The command that starts the server of a profile. A key is not repeated."""
-    words: list[str] = []
-    for name in _SERVED_BY:
-        value = flags.get(name)
-        if value is not None:
-            shown = value if name != "upstream_key" or value.startswith(("env:", "file:")) else "KEY"
-            words += [f"--{name.replace('_', '-')}", str(shown)]
-    return shlex.join(["am-proxy", "serve", *words])
 
 
 def _dotted(version: Sequence[int]) -> str:

@@ -14,7 +14,6 @@ _ABOUT: Final = "AM Proxy gives any language model the OpenAI Responses API."
 _TOP: Final = (
     "am-proxy serve                  # a scripted model, to try it out",
     "am-proxy serve --upstream http://localhost:11434/v1",
-    "am-proxy init                   # write a configuration",
     "am-proxy help serve             # the flags of a command",
 )
 _SERVE: Final = (
@@ -29,31 +28,16 @@ _SERVE: Final = (
 _CHECK: Final = (
     "am-proxy check              # every error, or the settings you made",
     "am-proxy check --all        # also those with their default values",
-    "am-proxy check --probe      # which `via` suits each upstream",
 )
 _DOCTOR: Final = (
     "am-proxy doctor             # every upstream of the configuration",
     "am-proxy doctor --upstream http://localhost:11434/v1",
 )
-_REPLAY: Final = ("am-proxy replay recordings",)
 _LAUNCH: Final = (
     "am-proxy launch codex --upstream http://localhost:11434/v1",
     "am-proxy launch codex --model qwen3 -- exec 'fix the tests'",
 )
-_INIT: Final = (
-    "am-proxy init",
-    "am-proxy init --upstream http://localhost:11434/v1 --yes",
-    "am-proxy init --provider deepseek --yes",
-)
 _KEYS: Final = ('am-proxy keys create --name alice --models "gpt-*" demo',)
-_COMPLETION: Final = (
-    'eval "$(am-proxy completion bash)"           # bash and zsh',
-    "am-proxy completion fish | source            # fish",
-)
-_PROBE: Final = (
-    "send each upstream that has a base_url a few short requests (with --upstream: only that one), "
-    "and recommend a `via` for it"
-)
 
 
 def parse(arguments: Sequence[str] | None = None) -> argparse.Namespace:
@@ -95,7 +79,6 @@ def build_parser() -> CommandParser:
     _add_server_flags(serve)
     check = command("check", "report errors in the configuration, or show the settings", examples=_CHECK)
     check.add_argument("--all", action="store_true", help="show settings that have their default values too")
-    check.add_argument("--probe", action="store_true", help=_PROBE)
     _add_source_flags(check)
     _add_server_flags(check)
     doctor = command(
@@ -106,14 +89,6 @@ def build_parser() -> CommandParser:
     )
     doctor.add_argument("names", metavar="UPSTREAM", nargs="*", help="test only these upstreams of the configuration")
     _add_source_flags(doctor)
-    _add_replay(
-        command(
-            "replay",
-            "run recorded requests once more, and show where answers differ",
-            usage="replay [FLAGS] DIR",
-            examples=_REPLAY,
-        )
-    )
     launch = command(
         "launch",
         "run a coding agent on your own models, without changing its files",
@@ -121,12 +96,7 @@ def build_parser() -> CommandParser:
         examples=_LAUNCH,
     )
     _add_launch(launch)
-    _add_init(command("init", "find servers, ask a few questions and write a first configuration", examples=_INIT))
     _add_keys(command("keys", "create keys for clients", usage="keys COMMAND"))
-    completion = command(
-        "completion", "print a shell-completion script", usage="completion {bash,zsh,fish}", examples=_COMPLETION
-    )
-    completion.add_argument("shell", metavar="SHELL", choices=["bash", "zsh", "fish"], help="bash, zsh or fish")
     help_ = command("help", "print this help, or that of a command", usage="help [COMMAND]")
     help_.add_argument("topic", metavar="COMMAND", nargs="*", help="the command to describe")
     command("version", "print the version", usage="version")
@@ -160,15 +130,6 @@ def _help(parser: CommandParser, topic: Sequence[str]) -> None:
     parser.exit()
 
 
-def _add_init(init: CommandParser) -> None:
-    add = init.add_argument
-    add("--config", metavar="FILE", default=FILE, help=f"file to write (default: {FILE})")
-    add("--upstream", metavar="URL", default="", help="the server to use, without a question about it")
-    add("--provider", metavar="NAME", default="", help="the provider to use, such as groq, openai or ollama")
-    add("--upstream-key", metavar="KEY", default="", help="where its key is: env:NAME or file:PATH")
-    add("--yes", action="store_true", help="ask nothing: a server found on this machine, for this machine only")
-
-
 def _add_keys(keys: CommandParser) -> None:
     actions = keys.add_subparsers(dest="action")
     create = _command(
@@ -188,21 +149,12 @@ def _add_keys(keys: CommandParser) -> None:
     )
 
 
-def _add_replay(replay: CommandParser) -> None:
-    add = replay.add_argument
-    add("folder", metavar="DIR", help="a folder of recordings, which serve --record made, or one recording")
-    add("--timing", action="store_true", help="wait between the pieces of answers as long as it took then")
-    add("--json", action="store_true", help="print the result as JSON")
-
-
 def _add_launch(launch: CommandParser) -> None:
     launch.after_unknown = "; arguments of the agent come after --"
     launch.add_argument("agent", metavar="AGENT", choices=list(AGENTS), help=" or ".join(AGENTS))
     launch.add_argument("--model", help="model to start with (default: the first that suits the agent)")
     launch.add_argument("--port", help="port of its server, which may run there already (default: any free one)")
-    files = launch.add_mutually_exclusive_group()
-    files.add_argument("--write", action="store_true", help="only write a profile for the agent, in a file of its own")
-    files.add_argument("--restore", action="store_true", help="only remove what --write wrote")
+    launch.add_argument("--print", action="store_true", help="only print a profile for the agent, to save and use")
     _add_source_flags(launch)
 
 

@@ -1,4 +1,4 @@
-"""Looks at one upstream and asks it, for `am-proxy doctor` and `am-proxy check --probe`.
+"""Looks at one upstream and asks it, for `am-proxy doctor`.
 
 Every question uses the same upstream classes as a client's request, so the results hold for clients too.
 """
@@ -12,8 +12,6 @@ from ..dialects.chat.chat_options import ChatOptions
 from ..dialects.chat.turn import ChatTurn
 from ..dialects.messages.messages_options import MessagesOptions
 from ..dialects.messages.messages_turn import MessagesTurn
-from ..dialects.responses.relay import RelayTurn
-from ..dialects.responses.relay_options import RelayOptions
 from ..new_upstreams import upstream_of
 from ..options import ModelOptions, Via
 from ..parsing.request_body import parse_object
@@ -122,24 +120,14 @@ def configured_names(settings: Settings, name: str) -> dict[str, str]:
     return {public: called for public, model in to_here.items() if (called := name_there(public, model))}
 
 
-async def ask(
-    via: Via,
-    upstream: Upstream,
-    model: str,
-    question: Json,
-    *,
-    functions_only: bool = False,
-    window: int | None = None,
-) -> ProbeAnswer:
-    """Ask an upstream with this `via`, whatever is configured. `question` holds members of a Responses request.
+async def ask(upstream: Upstream, model: str, question: Json, *, window: int | None = None) -> ProbeAnswer:
+    """Ask an upstream. `question` holds members of a Responses request.
 
-    `functions_only`: its tools are sent as functions to a server with the Responses API. `window` is the context
-    window of the model, if it is known.
+    `window` is the context window of the model, if it is known.
     """
-    if via != upstream.via:
-        upstream = upstream.model_copy(update={"via": via, "provider": None})
+    via = upstream.via
     body: Json = {"model": model, "stream": True, "store": False, **question}
-    if via != "responses" or functions_only:
+    if via != "responses":
         body = _body(via, body, model, window)
     opened = upstream_of(upstream)
     began = time.perf_counter()
@@ -159,7 +147,7 @@ async def ask(
         await opened.close()
     whole = time.perf_counter() - began
     if problem is not None:
-        return ProbeAnswer("unclear", f"no: {problem.message}", problem=problem, whole=whole)
+        return ProbeAnswer(problem=problem, whole=whole)
     read = {"responses": read_events, "messages": read_messages}.get(via, read_chunks)
     return read(payloads, times)._replace(whole=whole)
 
@@ -167,9 +155,6 @@ async def ask(
 def _body(via: Via, request: Json, model: str, window: int | None) -> Json:
     """The body for this request in the dialect of this `via`."""
     facts: dict[str, Any] = {"model": model, "identity": Identity("resp_probe", 0), "new_id": str, "now": lambda: 0}
-    if via == "responses":
-        relayed = RelayOptions(functions_only=True, named_tool_choice="required")
-        return RelayTurn(parse_object(request), options=relayed, **facts).ask
     if via == "messages":
         options = MessagesOptions(model=ModelOptions(context_window=window))
         return MessagesTurn(parse_object(request), options=options, **facts).ask

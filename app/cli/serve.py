@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 
 from ..main import CannotStartError, build_app
-from ..observers.body_log import WARNING
 from ..settings import Settings
 from .given_upstream import settled
 from .listening import fewer_connections, listen, listen_advice
@@ -23,8 +22,6 @@ def serve(settings: Settings, read: Callable[[], Settings] | None = None) -> int
     `read` loads the settings again, at SIGHUP.
     """
     configure(settings.server.log_format, settings.server.log_level)
-    if settings.server.log_bodies:
-        log.warning(WARNING)
     host, port = settings.server.host, settings.server.port
     try:
         listener = listen(host, port, send_timeout=settings.server.send_timeout)

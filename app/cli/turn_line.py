@@ -107,14 +107,9 @@ class TurnEnd(NamedTuple):
         """What was searched, where the answer was cut, and what was left out of the request or the answer."""
         notes = []
         if self.fields.get("finish") == "searched":
-            notes.append(_several(self.fields.get("results", 0), "result"))
+            count = self.fields.get("results", 0)
+            notes.append(f"{count} result{'' if count == 1 else 's'}")
         if failed := self.fields.get("failed_commands"):
-            notes.append(f"{failed} failed")
-        if searches := self.fields.get("searches"):
-            notes.append(_several(searches, "search", "es"))
-        if pages := self.fields.get("opened_pages"):
-            notes.append(_several(pages, "page"))
-        if failed := self.fields.get("failed_searches"):
             notes.append(f"{failed} failed")
         if "reason" in self.fields:
             notes.append(f"cut by {self.fields['reason']}")
@@ -155,11 +150,6 @@ def turn_line(end: TurnEnd, clock: str, *, columns: int | None, colour: bool) ->
         cells.append((last, ("dim",)))
     line = _GAP.join(painted(cell, *styles, colour=colour) for cell, styles in cells)
     return line.rstrip()
-
-
-def _several(number: int, thing: str, ending: str = "s") -> str:
-    """`1 search`, `2 searches`."""
-    return f"{number} {thing}{'' if number == 1 else ending}"
 
 
 def cells_of(text: str) -> int:

@@ -49,7 +49,6 @@ class WorkerServer(ReloadingServer):
         await super().startup(sockets)
         loop = asyncio.get_running_loop()
         loop.add_reader(self._part.channel.socket, self._receive)
-        self._part.peers.serve(self._current)
         self._row.seen = time.monotonic()
         self._beating = loop.create_task(self._beat())
         is_asked = self._part.number == 0 and shows_listed(self._settings)  # for the banner, which is printed once

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ..protocol.request.create_response import CreateResponse
-from .history_parts import plain
+from .shortened_outputs import plain
 
 
 class PostedItems:

@@ -26,7 +26,7 @@ from ..protocol.request.input_items import InputItem, MessageItem
 from ..protocol.request.plain_messages import role_of, user_message
 from ..protocol.request.summaries import SUMMARY_TYPES, SummaryItem, SummaryTrigger
 from ..protocol.seals import Sealer
-from .history_parts import SET_UP, plain
+from .shortened_outputs import SET_UP, plain
 from .summary_text import INTRODUCTION
 
 Json = dict[str, Any]

@@ -9,9 +9,8 @@ client gets the compaction item, and
     by `context_management`     the answer of a second turn, whose request is the item's window in place of the
                                 conversation; it continues after the events and items that were sent
 
-A conversation that is too long for one ask is summed up in parts, one after the other: each ask holds the summary of
-the parts before it. First its oldest outputs are shortened, which may already be enough. How long an ask may be is
-known from the model's `context_window`, or else learnt when the upstream refuses one (`turns/attempts.py`).
+Of a conversation that is too long for the ask, the oldest outputs are shortened. How long an ask may be is known from
+the model's `context_window`, or else learnt when the upstream refuses one (`turns/attempts.py`).
 """
 
 from collections.abc import Callable, Sequence
@@ -20,13 +19,13 @@ from typing import Any, Final, TypeVar
 from ..protocol.problems import refuse
 from ..protocol.request.create_response import CreateResponse
 from ..protocol.request.input_items import ConfigurationUpdateItem, InputItem, MessageItem
-from ..protocol.request.summaries import SummarySoFar, SummaryTrigger
+from ..protocol.request.summaries import SummaryTrigger
 from ..protocol.request.text_format import PlainFormat
 from ..protocol.seals import Sealer
 from ..protocol.warnings import ClientWarning
-from .history_parts import SET_UP, HistoryPart, cut, next_part
 from .remaining_history import MOST_VERBATIM, fits_a_window, split, triggered
-from .summary_text import INTRODUCTION, SUM_UP
+from .shortened_outputs import shortened
+from .summary_text import SUM_UP
 from .summary_turn import (
     CHARACTERS_PER_TOKEN,
     AskedSummary,
@@ -36,13 +35,6 @@ from .summary_turn import (
     most_kept,
     tokens_kept,
 )
-
-MOST_PARTS: Final = 8
-"""Asks for one summary, at most."""
-TRIES: Final = 4
-"""How often a part is made shorter, if its ask is longer than was estimated."""
-LEAST_ROOM: Final = 1_000
-"""Characters of the conversation in one ask, at least."""
 
 _OF_ANSWERS: Final = frozenset({"context_management", "max_output_tokens", "tool_choice", "truncation"})
 """The members of a request that do not apply to a summary."""
@@ -83,7 +75,7 @@ def summarized_first(
 ) -> "TurnT | SummaryTurn":
     """The turn for a summary, if this turn of the request has more tokens than the client wants; else this turn."""
     threshold = request.summary_threshold
-    if threshold is None or (tokens <= threshold and request.summarized is None):
+    if threshold is None or tokens <= threshold:
         return turn
     parts = split(request.items, tokens_kept(request, context) * CHARACTERS_PER_TOKEN // 2)
     sealer = context.sealer
@@ -94,7 +86,7 @@ def summarized_first(
         return turn
     asked = _asked(request, parts.head, make, sealer.fresh(), context.most_tokens)
     summary = SummaryTurn(request, asked, context, sealer, parts)
-    summary.warnings = (*turn.warnings, *(warning for warning in asked.warnings if warning not in turn.warnings))
+    summary.warnings = (*turn.warnings, *(warning for warning in summary.warnings if warning not in turn.warnings))
     return summary
 
 
@@ -111,60 +103,12 @@ def summary_alone(request: CreateResponse, make: Make[TurnT], context: SummaryCo
 def _asked(
     request: CreateResponse, items: Sequence[InputItem], make: Make[TurnT], sealer: Sealer, most_tokens: int | None
 ) -> AskedSummary:
-    """The turn for a summary of these items, or of as many as an ask of `most_tokens` may hold."""
-    so_far = request.summarized or SummarySoFar()
-    warnings: Sequence[ClientWarning] = ()
-    if not so_far.asks:
-        whole = make(_asking_for_summary(request, items), sealer)
-        if most_tokens is None or whole.length <= most_tokens:
-            return AskedSummary(whole, SummarySoFar(asks=1, covered=len(items)), warnings=whole.warnings)
-        warnings = whole.warnings
-        del whole
-    asked = _asked_in_part(request, items, make, sealer, most_tokens)
-    if not (left_out := asked.so_far.left_out):
-        return asked._replace(warnings=warnings)
-    details = f"The summary lacks the {left_out} oldest items: the conversation is too long for {MOST_PARTS} asks."
-    late = ClientWarning("input", "compaction", details)
-    return asked._replace(late_warnings=[late]) if so_far.asks else asked._replace(warnings=[*warnings, late])
-
-
-def _asked_in_part(
-    request: CreateResponse, items: Sequence[InputItem], make: Make[TurnT], sealer: Sealer, most_tokens: int | None
-) -> AskedSummary:
-    so_far = request.summarized or SummarySoFar()
-    limit = most_tokens or make(_asking_for_summary(request, items), sealer).length
-    lead = [item for item in items if item.type in SET_UP]
-    around = make(_asking_for_part(request, lead), sealer).length
-    if around > limit // 2:
-        request, lead = _without_tools(request, limit), [item for item in lead if item.type != "additional_tools"]
-        around = make(_asking_for_part(request, lead), sealer).length
-    if so_far.text:
-        text = f"{INTRODUCTION}\n\n{cut(so_far.text, limit)}"
-        lead.append(MessageItem(role="user", content=text))
-        around += len(text) // CHARACTERS_PER_TOKEN + 1
-    room = (limit - around) * CHARACTERS_PER_TOKEN
-    tries = 0
-    while True:
-        room, tries = max(room, LEAST_ROOM), tries + 1
-        part = next_part(items, so_far.covered, room, MOST_PARTS - so_far.asks)
-        turn = make(_asking_for_part(request, [*lead, *part.items]), sealer)
-        if turn.length <= limit or room == LEAST_ROOM or tries == TRIES:
-            break
-        room -= (turn.length - limit) * CHARACTERS_PER_TOKEN + room // 10
-    return AskedSummary(turn, _after(so_far, part), has_rest=not _is_end(items[part.end :]))
-
-
-def _after(so_far: SummarySoFar, part: HistoryPart) -> SummarySoFar:
-    return SummarySoFar(
-        covered=part.end,
-        asks=so_far.asks + 1,
-        shortened=so_far.shortened + part.shortened,
-        left_out=so_far.left_out + part.left_out,
-    )
-
-
-def _is_end(items: Sequence[InputItem]) -> bool:
-    return all(isinstance(item, SummaryTrigger) or item.type in SET_UP for item in items)
+    """The turn for a summary of these items, the oldest outputs shortened if it has more than `most_tokens`."""
+    turn = make(_asking_for_summary(request, items), sealer)
+    if most_tokens is None or turn.length <= most_tokens:
+        return AskedSummary(turn)
+    kept, count = shortened(items, (turn.length - most_tokens) * CHARACTERS_PER_TOKEN)
+    return AskedSummary(make(_asking_for_summary(request, kept), sealer), count)
 
 
 def _asking_for_summary(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
@@ -192,20 +136,6 @@ def _raw_for_summary(request: CreateResponse, items: Sequence[InputItem]) -> dic
     if raw.get("tools") or any(item.type == "additional_tools" for item in items):
         raw["tool_choice"] = "none"
     return raw | {"store": False, "stream": True}
-
-
-def _asking_for_part(request: CreateResponse, items: Sequence[InputItem]) -> CreateResponse:
-    """The same for items that are not those of the request."""
-    return _asking_for_summary(request, items).model_copy(update={"positions": None})
-
-
-def _without_tools(request: CreateResponse, most_instructions: int) -> CreateResponse:
-    """The request without tools, and with the instructions cut to that many characters."""
-    instructions = None if request.instructions is None else cut(request.instructions, most_instructions)
-    raw = {key: value for key, value in request.raw.items() if key not in {"tools", "tool_choice"}}
-    if instructions is not None:
-        raw["instructions"] = instructions
-    return request.model_copy(update={"tools": [], "raw_tools": [], "instructions": instructions, "raw": raw})
 
 
 def _without_format(item: InputItem) -> InputItem:

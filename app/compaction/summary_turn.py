@@ -1,4 +1,4 @@
-"""The turn that reads a summary, or one part of it.
+"""The turn that reads a summary.
 
 An ordinary turn of the upstream's dialect reads the answer, and its events are not sent: `SummaryTurn` takes the text
 from the last one. Meanwhile the client gets keep-alives. What follows is in `summary.py`.
@@ -13,17 +13,15 @@ from ..emitter.emitter import Emitter
 from ..emitter.opening_response import opening_response
 from ..emitter.rules import StopReason
 from ..parsing.items import parse_item
-from ..prompt_cache.prefix import Prefix
 from ..protocol.events import Event, LastEvent, RelayedLast
 from ..protocol.ids import NewId
 from ..protocol.problems import Problem
 from ..protocol.request.create_response import CreateResponse
-from ..protocol.request.summaries import SummarySoFar
 from ..protocol.response import NOTHING_SENT, Identity, Sent, Usage
 from ..protocol.seals import Sealer
 from ..protocol.warnings import ClientWarning
-from .history_parts import SET_UP, cut, plain
 from .remaining_history import SplitConversation, Window, compaction_item, whole_window
+from .shortened_outputs import SET_UP, cut, plain
 from .summary_text import written_summary
 
 CHARACTERS_PER_TOKEN: Final = 4
@@ -46,8 +44,6 @@ class OrdinaryTurn(Protocol):
 
     @property
     def length(self) -> int: ...  # noqa: D102 — as in the dialects
-    @property
-    def prefix(self) -> Prefix: ...  # noqa: D102
     @property
     def notes(self) -> dict[str, Any]: ...  # noqa: D102
     @property
@@ -73,16 +69,11 @@ class SummaryContext(NamedTuple):
 
 
 class AskedSummary(NamedTuple):
-    """The ask for a summary, or for a part of it, and how far it gets."""
+    """The ask for a summary."""
 
     turn: OrdinaryTurn
-    so_far: SummarySoFar
-    """What it covers, together with the asks before it."""
-    has_rest: bool = False
-    """Whether another part of the conversation is to be summed up."""
-    warnings: Sequence[ClientWarning] = ()
-    late_warnings: Sequence[ClientWarning] = ()
-    """Those that come too late for a header."""
+    shortened: int = 0
+    """How many outputs of tools are shortened in it."""
 
 
 class SummaryTurn:
@@ -102,14 +93,11 @@ class SummaryTurn:
         self._parts = parts
         self._most_kept = most_kept(request, context)
         self._longest = _longest_summary(context.most_tokens, alone=parts is None)
-        self._so_far = asked.so_far
-        self.has_rest = asked.has_rest
-        """Whether another part of the conversation is to be summed up."""
+        self._shortened = asked.shortened
         self._last: LastEvent | RelayedLast | None = None
         """The end of the model's answer."""
-        self.warnings = asked.warnings
-        self.late_warnings = asked.late_warnings
-        """Those about parts that were asked for after the first, and about the summary."""
+        self.warnings = asked.turn.warnings
+        self.late_warnings: Sequence[ClientWarning] = ()
         self.size = request.size
         """Bytes of the request."""
         self._next: CreateResponse | None = None
@@ -138,19 +126,9 @@ class SummaryTurn:
         return self._inner.length
 
     @property
-    def prefix(self) -> Prefix:
-        """What a prompt cache compares of the ask."""
-        return self._inner.prefix
-
-    @property
-    def may_be_shorter(self) -> bool:
-        """Whether less of the conversation may be asked about, if the upstream refuses the ask as too long."""
-        return True
-
-    @property
     def goes_on(self) -> bool:
-        """Whether another ask is to follow: for the next part, or for the answer."""
-        return self.has_rest or self._parts is not None
+        """Whether an ask for the answer is to follow."""
+        return self._parts is not None
 
     @property
     def next_request(self) -> CreateResponse:
@@ -162,12 +140,8 @@ class SummaryTurn:
     def notes(self) -> dict[str, Any]:
         """For the log: why there is a summary, and the notes of the ask for it."""
         notes = {name: note for name, note in self._inner.notes.items() if name in {"dropped_tools", "usage"}}
-        if self._so_far.asks > 1:
-            notes["summary_asks"] = self._so_far.asks
-        if self._so_far.shortened:
-            notes["shortened_outputs"] = self._so_far.shortened
-        if self._so_far.left_out:
-            notes["left_out_items"] = self._so_far.left_out
+        if self._shortened:
+            notes["shortened_outputs"] = self._shortened
         return {**notes, "compaction": "asked for" if self._parts is None else "threshold"}
 
     @property
@@ -207,10 +181,6 @@ class SummaryTurn:
         """The last events of a turn that its client ends."""
         return self.emitter.stop(reason, lambda: None)
 
-    def stop_at_boundary(self) -> list[Event]:
-        """No events: a turn with a summary cannot be steered."""
-        return []
-
     def next_number(self) -> int:
         """The number of an event that is made elsewhere."""
         return self.emitter.next_number()
@@ -227,14 +197,10 @@ class SummaryTurn:
         summary = written_summary(self._last)
         if not summary.text:
             return self.fail(_refused(summary.refusal) if summary.refusal else NO_SUMMARY)
-        if self.has_rest:
-            update = {"summarized": self._so_far._replace(text=summary.text)}
-            self._next = self._request.model_copy(update=update)
-            return self._report_usage()
         text = summary.text
         if self._longest is not None and len(text) > self._longest:
             text = cut(text, self._longest)
-            self.late_warnings = [*self.late_warnings, TOO_LONG]
+            self.late_warnings = [TOO_LONG]
         events = self.emitter.feed([compaction_item(self._window(text), self._sealer)])
         events += self._report_usage()
         if self._parts is None:
@@ -257,7 +223,7 @@ class SummaryTurn:
         set_up = [item for item in self._parts.head if item.type in SET_UP]
         items = [*set_up, *(parse_item(item, "input") for item in window.items)]
         raw = {**self._request.raw, "input": [*map(plain, set_up), *window.items]}
-        update = {"input": items, "raw": raw, "positions": None, "context_management": [], "summarized": None}
+        update = {"input": items, "raw": raw, "positions": None, "context_management": []}
         self._next = self._request.model_copy(update=update)
         return window
 

@@ -14,7 +14,6 @@ from ..emitter.rules import StopReason
 from ..prompt.build import build
 from ..prompt.nouns import Prompt
 from ..prompt.sealed_state import HIDDEN, seal_for
-from ..prompt_cache.prefix import Prefix
 from ..protocol.events import Event
 from ..protocol.ids import NewId
 from ..protocol.problems import TOO_LONG_AN_ANSWER, Problem
@@ -22,8 +21,6 @@ from ..protocol.request.create_response import ENCRYPTED_REASONING, CreateRespon
 from ..protocol.response import NOTHING_SENT, Identity, Sent, Usage
 from ..protocol.warnings import ClientWarning
 from .body_length import CHARACTERS_PER_TOKEN
-from .call_correction import CallCorrection
-from .search_loop import SearchLoop
 from .wire import ADDED, OptionsT, Wire
 
 
@@ -58,30 +55,12 @@ class PromptTurn(Generic[OptionsT]):
         """Estimated, until the upstream reports its usage."""
         changes = [each for each in encoded.warnings if request.generate or each.feature != ADDED]
         self.warnings: Sequence[ClientWarning] = (*built.warnings, *changes)
-        self.may_be_shorter = request.truncation == "auto" and bool(request.items)
-        """Whether less of the conversation may be sent, if the upstream refuses it as too long."""
         self.table = built.table
         """The client's tools."""
         self._max_answer_bytes = options.server.max_answer_bytes
         self._usage_is_estimated = False
         seal = seal_for(request, options, model, self.wire.form)
-        self._model = model
-        self._options = options
-        self._sends_state = seal is not None
-        self.loop: SearchLoop | CallCorrection | None = None
-        """The searches that this server runs, or the calls that it checks before the client sees them."""
-        if built.search is not None:
-            self.loop = SearchLoop(built.search, built.prompt, self.wire.form, sends_state=self._sends_state)
-        elif options.model.grammars == "ask_again" and self.table.has_forms:
-            self.loop = CallCorrection(self.table, built.prompt, self.wire.form, sends_state=self._sends_state)
-        self.is_waiting = False
-        """Whether the answer waits for the results of searches, or for checks."""
-        self._read_before = 0
-        """Bytes of the messages before this one."""
-        self._has_gone_on = False
-        self._begun: list[Delta] = []
-        """The deltas with which the next message begins."""
-        self._reader = self.wire.reader(built.prompt, options, self._sends_state or self.loop is not None)
+        self._reader = self.wire.reader(built.prompt, options, seal is not None)
         self._hides_reasoning = options.model.reasoning == "on_request" and not _wants_reasoning(request)
         self._emitter = Emitter(
             opening_response(request, id=identity.id, created_at=identity.created_at, removed=built.removed),
@@ -95,8 +74,8 @@ class PromptTurn(Generic[OptionsT]):
 
     @property
     def over(self) -> bool:
-        """Whether the last event was returned, or no more come until searches or checks are made."""
-        return self._emitter.over or self.is_waiting
+        """Whether the last event was returned."""
+        return self._emitter.over
 
     @property
     def problem(self) -> Problem | None:
@@ -115,8 +94,6 @@ class PromptTurn(Generic[OptionsT]):
             notes["usage"] = "estimated"
         if left_out := self._citations_left_out:
             notes["citations_left_out"] = left_out
-        if self.loop is not None:
-            notes |= self.loop.notes
         notes |= {part.note: part.value for part in self._reader.left_out}
         return notes
 
@@ -126,26 +103,18 @@ class PromptTurn(Generic[OptionsT]):
         return self.wire.tokens_of(self.ask)
 
     @property
-    def prefix(self) -> Prefix:
-        """What a prompt cache compares of the request body. Known until the answer begins."""
-        return self.wire.prefix_of(self.ask)
-
-    @property
     def late_warnings(self) -> list[ClientWarning]:
         """What was left out of the answer. In a streamed answer it is sent in the last event, not in a header."""
         warnings = tool_choice_warnings(dict.fromkeys(self._emitter.ruled_out), lacks_call=self._lacks_demanded_call)
         if left_out := self._citations_left_out:
             details = f"Citations without an address or a place in the text were left out: {left_out}."
             warnings.append(ClientWarning("output", "citations", details))
-        if self.loop is not None:
-            warnings += self.loop.warnings
-        return [*warnings, *self.table.late_warnings, *(part.warning for part in self._reader.left_out)]
+        return [*warnings, *(part.warning for part in self._reader.left_out)]
 
     @property
     def _lacks_demanded_call(self) -> bool:
         """Whether the answer is complete without the call that the client demands. A failed answer has its error."""
-        has_searched = self.loop is not None and self.loop.was_called
-        return self._emitter.over and self.problem is None and self.table.lacks_demanded_call and not has_searched
+        return self._emitter.over and self.problem is None and self.table.lacks_demanded_call
 
     @property
     def _citations_left_out(self) -> int:
@@ -155,77 +124,38 @@ class PromptTurn(Generic[OptionsT]):
         """The first two events, unless they were sent before. The upstream has the request body by now."""
         self._input_tokens = self.length
         self.ask, self.prompt = {}, None
-        return self._next_begun() if self._has_gone_on else self._emitter.begin(sent)
-
-    def go_on(self, prompt: Prompt, begun: list[Delta]) -> None:
-        """Makes the request body for the next message of the same answer, which begins with these deltas.
-
-        They are sent at the latest when the message begins or the response ends.
-        """
-        self._begun = begun
-        self._has_gone_on = True
-        self.ask, self.prompt = self.wire.encode(prompt, self._model, self._options).body, prompt
-        self._read_before += self._reader.size
-        self._reader = self.wire.reader(prompt, self._options, True)  # noqa: FBT003 — as `Wire` has it
+        return self._emitter.begin(sent)
 
     def receive(self, payload: Any) -> list[Event]:
         """The events for one payload."""
-        events = self._emitter.feed(self._for_client(self._reader.read(payload)))
-        if self._read_before + self._reader.size > self._max_answer_bytes and not self.over:
+        events = self._emitter.feed(self._shown(self._reader.read(payload)))
+        if self._reader.size > self._max_answer_bytes and not self.over:
             events += self.fail(TOO_LONG_AN_ANSWER)
         return events
 
     def keep_alive(self) -> list[Event]:
         """A keep-alive event."""
-        return [*self._next_begun(), *self._emitter.keep_alive()]
+        return self._emitter.keep_alive()
 
     def end(self) -> list[Event]:
         """The last events, after the upstream has closed its stream."""
         rest = self._reader.rest()
-        reported = self._emitter.usage if self.loop is None else self.loop.usage
-        if reported is None and not any(isinstance(delta, UsageReported) for delta in rest):
+        if self._emitter.usage is None and not any(isinstance(delta, UsageReported) for delta in rest):
             rest.insert(0, UsageReported(self._estimate()))
-        events = self._emitter.feed(self._for_client(rest))
-        if self._emitter.over:
-            return events
-        if self.loop is not None:
-            if self.loop.wants_more:
-                self.is_waiting = True
-                return events
-            return events + self.finish(self.loop)
-        return [*events, *self._emitter.end()]
-
-    def finish(self, loop: SearchLoop | CallCorrection) -> list[Event]:
-        """The last events of an answer whose model is not asked again."""
-        events = self._emitter.feed(self._shown(loop.end()))
+        events = self._emitter.feed(self._shown(rest))
         return events if self._emitter.over else [*events, *self._emitter.end()]
 
     def fail(self, problem: Problem) -> list[Event]:
         """The last events of a response that fails because of this problem."""
-        return [*self._next_begun(), *self._emitter.fail(problem)]
+        return self._emitter.fail(problem)
 
     def stop(self, reason: StopReason) -> list[Event]:
         """The last events of a response that its client ends."""
-        return [*self._next_begun(), *self._emitter.stop(reason, self._unreported)]
-
-    def stop_at_boundary(self) -> list[Event]:
-        """Ends the response before its next item, for a client that steers it."""
-        return [*self._next_begun(), *self._emitter.stop_at_boundary(self._unreported)]
+        return self._emitter.stop(reason, self._unreported)
 
     def next_number(self) -> int:
         """The number of an event that is made elsewhere."""
         return self._emitter.next_number()
-
-    def _next_begun(self) -> list[Event]:
-        """The events with which the next message begins, unless they were sent before."""
-        begun, self._begun = self._begun, []
-        return self._emitter.feed(begun) if begun else []
-
-    def _for_client(self, deltas: list[Delta]) -> list[Delta]:
-        """The deltas for the client, without the calls of this server's own search."""
-        if self.loop is not None:
-            deltas = self.loop.take(deltas)
-        return self._shown(deltas) if self._hides_reasoning else deltas
 
     def _shown(self, deltas: list[Delta]) -> list[Delta]:
         """The deltas for the client. Reasoning that it did not ask for is kept as provider state only."""
@@ -234,13 +164,8 @@ class PromptTurn(Generic[OptionsT]):
         return [_hidden(delta.text) if isinstance(delta, ReasoningDelta) else delta for delta in deltas]
 
     def _unreported(self) -> Usage | None:
-        """The usage of all messages, with an estimate of the last one; None if the server has reported that."""
-        if self.loop is None:
-            return self._estimate() if self._emitter.usage is None else None
-        if self.loop.usage is not None:
-            return None
-        together = self.loop.take([UsageReported(self._estimate())])
-        return next(delta.usage for delta in together if isinstance(delta, UsageReported))
+        """An estimate of the usage; None if the server has reported it."""
+        return self._estimate() if self._emitter.usage is None else None
 
     def _estimate(self) -> Usage:
         self._usage_is_estimated = True

@@ -7,7 +7,6 @@ from ..emitter.deltas import Delta
 from ..prompt.nouns import Prompt
 from ..prompt.prompt_rules import PromptRules
 from ..prompt.sealed_state import StateForm
-from ..prompt_cache.prefix import Prefix
 from ..protocol.warnings import ClientWarning
 
 Json = dict[str, Any]
@@ -75,5 +74,3 @@ class Wire(NamedTuple, Generic[OptionsT]):
     """The reader of the answer. The last parameter: whether it is to read provider state."""
     tokens_of: Callable[[Json], int]
     """The estimated tokens of a body."""
-    prefix_of: Callable[[Json], Prefix]
-    """What a prompt cache compares of a body."""

@@ -104,11 +104,6 @@ class CallRegister:
         self._unannounced = item
         return item
 
-    @property
-    def has_calls(self) -> bool:
-        """Whether the model has made a call that the client allows."""
-        return bool(self._ids)
-
     def find(self, key: int) -> AllowedCall | RuledOut | None:
         """The call that was opened under this key; None if there is none."""
         return self._by_key.get(key)

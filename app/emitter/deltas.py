@@ -55,17 +55,11 @@ class ImageWritten(msgspec.Struct, frozen=True):
 
 
 class SearchMade(msgspec.Struct, frozen=True):
-    """A search of the web that was made for the model, with the URLs of the pages that it found; or an opened page."""
+    """A search of the web that was made for the model, with the URLs of the pages that it found."""
 
     query: str
     urls: tuple[str, ...] = ()
     failed: bool = False
-    page: str = ""
-    """The URL of the page that was opened instead."""
-    words: str = ""
-    """What was looked for in that page."""
-    results: tuple[dict[str, str], ...] = ()
-    """What was found, if the client wants it: URL, title and snippet of each page."""
 
 
 class ProviderStateAdded(msgspec.Struct, frozen=True):
@@ -110,7 +104,7 @@ class UsageReported(msgspec.Struct, frozen=True):
 
     usage: Usage
     searches: int = 0
-    """How often the web was searched for it: by the upstream itself, or by this server."""
+    """How often the upstream searched the web for it."""
 
 
 class Stopped(msgspec.Struct, frozen=True):

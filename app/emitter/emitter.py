@@ -50,8 +50,6 @@ class Emitter:
         self._space = WaitingSpace()
         self._current: OpenMessage | OpenReasoning | None = None
         """The open message or reasoning item: more text of its kind is added to it."""
-        self._steered: Callable[[], Usage | None] | None = None
-        """Estimates the usage, if the response is to end before its next item."""
         self._has_finished_message = False
         self._usage: Usage | None = None
         self._searches = 0
@@ -98,8 +96,6 @@ class Emitter:
         self._ledger.expect("talking")
         events: list[e.Event] = []
         for delta in deltas:
-            if self._steered is not None and self._is_boundary(delta):
-                return events + self.stop("steered", self._steered)
             events += self._take(delta)
             if self._ledger.phase == "over":
                 break
@@ -126,17 +122,6 @@ class Emitter:
         self._ledger.expect("talking")
         self._usage = usage() or self._usage
         return self._end(reason)
-
-    def stop_at_boundary(self, usage: Callable[[], Usage | None] = lambda: None) -> list[e.Event]:
-        """Ends the response as steered before its next item, unless it has calls; now, if no item is open."""
-        self._ledger.expect("talking")
-        self._steered = usage
-        return [] if self._ledger.open or self._calls.has_calls else self.stop("steered", usage)
-
-    def _is_boundary(self, delta: d.Delta) -> bool:
-        """Whether the answer can end before this delta. Its calls would have no outputs where another answer begins."""
-        current = None if self._current is None else self._current.kind
-        return not self._calls.has_calls and rules.opens_another(delta, current)
 
     def _end(self, reason: rules.Reason, problem: Problem | None = None) -> list[e.Event]:
         rule = self._client_rules.endings[reason]

@@ -64,8 +64,8 @@ _VALUES: Final[dict[type[Event], str]] = {
 """The same, where it is more than a text. Of what was only added, all is empty."""
 
 
-def size_of(event: Event, echoed: int, most: int = LONG) -> int:
-    """Characters of this event, counted no further than `most`.
+def size_of(event: Event, echoed: int) -> int:
+    """Characters of this event, counted no further than `LONG`.
 
     `echoed`: bytes of the request. A response repeats some of it, which is counted only where it may be long.
     """
@@ -75,19 +75,19 @@ def size_of(event: Event, echoed: int, most: int = LONG) -> int:
     if (text := _TEXTS.get(kind)) is not None:
         size = len(getattr(event, text))
         logprobs = getattr(event, "logprobs", None)
-        return size + _length(logprobs, most) if logprobs else size
+        return size + _length(logprobs) if logprobs else size
     if (value := _VALUES.get(kind)) is not None:
-        return _length(getattr(event, value), most)
+        return _length(getattr(event, value))
     if isinstance(event, LifecycleEvent):
-        return _length(event.response.output if echoed <= most else event.response, most)
+        return _length(event.response.output if echoed <= LONG else event.response)
     return 0
 
 
-def _length(value: Any, most: int) -> int:
+def _length(value: Any) -> int:
     """Characters of everything in this value. What is nested in it is taken from a list: it may be nested deeply."""
     size = 0
     left = [value]
-    while left and size <= most:
+    while left and size <= LONG:
         each = left.pop()
         size += _EACH
         if type(each) is str:  # as most are

@@ -26,7 +26,7 @@ def opening_response(
         id=id,
         created_at=created_at,
         model=request.model,
-        input_transformations=[*request.removed, *removed] or UNSET,
+        input_transformations=[*removed] or UNSET,
         instructions=request.instructions,
         previous_response_id=request.previous_response_id,
         frequency_penalty=request.frequency_penalty or 0,

@@ -78,14 +78,6 @@ CLOSES: Final[Mapping[type[d.Delta], frozenset[ItemKind]]] = {
 opens one only for provider state that waits."""
 
 
-def opens_another(delta: d.Delta, current: ItemKind | None) -> bool:
-    """Whether this delta opens an item while one of this kind is open, or none."""
-    kind = type(delta)
-    if kind not in CLOSES or kind is d.ThoughtEnded or not getattr(delta, "text", "text").strip():
-        return False
-    return current is None or current in CLOSES[kind]
-
-
 DISCARDS_SPACE: Final = frozenset({d.RefusalTextDelta, d.CallOpened, d.ImageWritten, d.SearchMade, d.ItemWritten})
 """Deltas that drop white space which waits for text."""
 
@@ -94,9 +86,9 @@ STATE_COMES_FIRST: Final = frozenset(
 )
 """Deltas before whose item the waiting provider state is sent in a reasoning item of its own."""
 
-StopReason = Literal["interrupted", "cancelled", "steered"]
-"""Why a client ends an answer: it wants the finished items only, or also the unfinished text, or the next answer."""
-Reason = Literal["end", "length", "content_filter", "failure", "interrupted", "cancelled", "steered"]
+StopReason = Literal["interrupted", "cancelled"]
+"""Why a client ends an answer: it wants the finished items only, or also the unfinished text."""
+Reason = Literal["end", "length", "content_filter", "failure", "interrupted", "cancelled"]
 """Why an answer ends: the upstream's reason, or that it was cut or broke, or the client's."""
 Outcome = Literal["completed", "incomplete", "dropped"] | Problem
 """What happens to an item that is open at the end. A problem makes the whole response fail."""
@@ -148,10 +140,8 @@ _FAILED: Final[Mapping[ItemKind, Outcome]] = {
 _DISCARDED: Final[Mapping[ItemKind, Outcome]] = dict.fromkeys(ItemKind, "dropped")
 
 
-def _stopped(
-    reason: Literal["interrupted", "steered"], items: Mapping[ItemKind, Outcome], *, writes_state: bool = False
-) -> EndingRule:
-    details = IncompleteDetails(reason=reason)
+def _stopped(items: Mapping[ItemKind, Outcome], *, writes_state: bool = False) -> EndingRule:
+    details = IncompleteDetails(reason="interrupted")
     return EndingRule(e.ResponseIncomplete, "incomplete", items, details, writes_state, by_client=True)
 
 
@@ -164,9 +154,8 @@ ENDINGS: Final[Mapping[Reason, EndingRule]] = {
         e.ResponseIncomplete, "incomplete", _AT_A_LIMIT, IncompleteDetails(reason="content_filter")
     ),
     "failure": EndingRule(e.ResponseFailed, "failed", _FAILED),
-    "interrupted": _stopped("interrupted", _DISCARDED, writes_state=True),
-    "cancelled": _stopped("interrupted", _FAILED),
-    "steered": _stopped("steered", _COMPLETED, writes_state=True),
+    "interrupted": _stopped(_DISCARDED, writes_state=True),
+    "cancelled": _stopped(_FAILED),
 }
 
 

@@ -28,17 +28,13 @@ def as_whole(delta: ImageWritten | SearchMade | ItemWritten) -> tuple[str, Make]
 
 
 def search(position: ItemPosition, delta: SearchMade) -> tuple[WebSearchCall, list[e.Event]]:
-    """A search, or an opened page, as a call of OpenAI's web search, which clients know how to show."""
+    """A search as a call of OpenAI's web search, which clients know how to show."""
     action: dict[str, Any] = {"type": "search", "query": delta.query, "queries": [delta.query]}
-    if delta.page:
-        found = {"pattern": delta.words} if delta.words else {}
-        action = {"type": "find_in_page" if found else "open_page", "url": delta.page, **found}
     added = WebSearchCall(id=position.id, status="in_progress", action=action)
     if delta.urls:
         action = {**action, "sources": [{"type": "url", "url": url} for url in delta.urls]}
-    results = [{"type": "text_result", **result} for result in delta.results] or UNSET
     status: Literal["failed", "completed"] = "failed" if delta.failed else "completed"
-    item = WebSearchCall(id=position.id, status=status, action=action, results=results)
+    item = WebSearchCall(id=position.id, status=status, action=action)
     return item, [
         position.item(e.OutputItemAdded, item=added),
         position.within(e.WebSearchInProgress),

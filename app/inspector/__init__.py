@@ -56,20 +56,16 @@ A row has all that the list can be searched for without asking again. Times are 
         "new_items": [12, 14] (those of `request.input` from 12 on, up to 14 without it),
         "tools": {"added": ["x"], "removed": [], "changed": [], "is_reordered": false},
         "instructions": "same" | "changed" | "added" | "removed",
-        "settings": ["reasoning"] (other members of the request that changed),
-        "cache": null or {"since_id": the request id of the prompt that it is compared with,
-                          "words": "messages[0] (system) changed, near byte 92 of 41,169" or "" if nothing changed,
-                          "place": "messages[0]", "byte": 92 or null, "length": 41169,
-                          "share": 0.1 (of the prompt, read from the cache) or null}
+        "settings": ["reasoning"] (other members of the request that changed)
       }
     }
 
-Phases of a timeline, in the order in which they begin: `admission` (limits, and the turns of other callers), `body`
+Phases of a timeline, in the order in which they begin: `admission` (limits), `body`
 (waiting for the client's request), `reading` (decoding and checking it), `preparing` (translating it), and for each
 request to an upstream all of it, `connecting`, `waiting` (for its first data), `retry` (the wait before it is asked
 again), `streaming` and `stall` (two seconds or more without data). All of a request is an `ask`, or `again` (the same
 upstream in another way, after it refused), `fallback` (another upstream), `second_ask` (after an answer that was not
-the end, such as one that searches) or `going_on` (with a paused answer). `between` is what happens between two of them,
+the end, such as a summary) or `going_on` (with a paused answer). `between` is what happens between two of them,
 `ending` what comes after the last answer. `to` is null while a phase runs.
 
 A request, body or prompt that is not kept is `{"left_out": "… (the reason)"}`. `changes` is null for the first turn of
@@ -78,18 +74,11 @@ a session, and if the turn before it is not kept any more.
 `GET /inspector/turns/17/live` streams the notes of one turn as server-sent events, those before and each new one:
 `began`, `asked`, `failed`, `sent` (`{"at": 512.03, "events": […]}`), `refused` and `ended`. It ends after `ended`.
 
-`GET /inspector/turns/17/recording` is the turn as a folder for `am-proxy replay`, in a ZIP file: 404 with the reason
-if a part of it is not kept, or if others can call the server, because a recording has settings of this server.
-
-`GET /inspector/turns/17/members` is what another worker needs of it: its `id`, and the `members` of its request without
-the input.
 
 `GET /inspector/sessions/4` is a conversation, with only what is new in each turn:
 
     {"session": 4, "turns": [{"row": …, "changes": as above or null, "instructions": text or null (if they changed),
                               "new": [the new items of its input], "output": [the items of its response]}]}
-
-With several workers it also has `"missing": 1` if one does not answer, as `ready` and what is found have.
 
 `GET /inspector/found?text=…` looks for a text in all that is kept: `{"numbers": [17, 4]}`, newest first.
 """

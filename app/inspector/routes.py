@@ -1,10 +1,10 @@
 """The inspector's endpoints: anyone may load the page and its files; what it shows needs a key."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.datastructures import Headers
@@ -15,23 +15,18 @@ from starlette.types import Receive
 from ..fair_slots import FairSlots
 from ..json_text import json_bytes
 from ..lean_fastapi import APIRouter
-from ..observers.recorded_settings import opened_with
 from ..observers.recorded_turn import Recorded
 from ..observers.recorder import Recorder
 from ..observers.redaction import redacted
-from ..observers.shown_turn import Before, earlier_turn, numbers_with, shown_session, shown_turn, snapshot, snapshots
+from ..observers.shown_turn import numbers_with, shown_session, shown_turn, snapshot, snapshots
 from ..observers.watchers import Note
 from ..off_loop import OWNER, WORKERS, off_loop
 from ..protocol.problems import ProblemError, refuse
-from ..protocol.seals import Sealers
 from ..settings import Key, Server
 from ..transports.auth import Auth, is_forwarded, vouch
 from ..turns.quota import Quota
 from ..turns.service import TurnService
 from .static_files import GUARDED, static_file
-
-if TYPE_CHECKING:
-    from .other_workers import OtherWorkers
 
 MOST_WATCHERS: Final = 64
 """The most pages that watch turns: each may have some megabytes of events to read."""
@@ -54,15 +49,8 @@ THROUGH_PROXY: Final = (
 OWN_PAGE: Final = "Turns are not shown to web pages of other origins, unless `cors_origins` lists them."
 _FOREIGN: Final = {"cross-site", "same-site"}
 
-NOT_ALONE: Final = (
-    "A recording contains settings of this server, so the inspector gives it only where nobody but you can call the "
-    "server. `am-proxy serve --record DIR` writes recordings anywhere."
-)
-WITH_RECORD: Final = "`am-proxy serve --record DIR` records turns in full."
-
 ReadBody = Callable[[Headers, Receive, Key], AbstractAsyncContextManager[bytes]]
 """Reads the body of a caller's request, as the API does."""
-Endpoint = Callable[[Request], Awaitable[HttpResponse]]
 
 
 @dataclass(eq=False)
@@ -74,15 +62,8 @@ class Inspector:
     read_body: ReadBody
     server: Server
     recorder: Recorder | None
-    sealers: Sealers | None
-    """Open what this server encrypted, for recordings."""
 
     def __post_init__(self) -> None:
-        self._others: OtherWorkers | None = None
-        if self.recorder is not None and self.recorder.peers is not None:
-            from . import other_workers  # noqa: PLC0415 — most servers are one process
-
-            self._others = other_workers.OtherWorkers(self.recorder.peers)
         self._watchers = Quota(MOST_WATCHERS, WATCHERS_OF_ONE)
         self._looks = Quota(MOST_LOOKS, MOST_OF_ONE)
         self._slots = FairSlots(WORKERS)
@@ -92,36 +73,18 @@ class Inspector:
         router = APIRouter(include_in_schema=False)
         add = partial(router.add_api_route, response_model=None)  # endpoints take the request alone: see Http.router
         add("/", self.page, methods=["GET", "HEAD"])
-        add("/docs", self.api, methods=["GET", "HEAD"])
         add("/inspector/ask", self.ask, methods=["POST"])
         add("/inspector/rows", self.rows, methods=["GET"])
-        add("/inspector/turns/{number}", self._anywhere(self.turn), methods=["GET"])
-        add("/inspector/turns/{number}/live", self._anywhere(self.live), methods=["GET"])
-        add("/inspector/turns/{number}/recording", self._anywhere(self.recording), methods=["GET"])
-        add("/inspector/turns/{number}/members", self._anywhere(self.members), methods=["GET"])
+        add("/inspector/turns/{number}", self.turn, methods=["GET"])
+        add("/inspector/turns/{number}/live", self.live, methods=["GET"])
         add("/inspector/sessions/{number}", self.session, methods=["GET"])
         add("/inspector/found", self.found, methods=["GET"])
         add("/inspector/{name}", self.file, methods=["GET", "HEAD"])
         return router
 
-    def _anywhere(self, endpoint: Endpoint) -> Endpoint:
-        """The endpoint in the worker that gave the turn or session its number."""
-        others = self._others
-
-        async def answer(request: Request) -> HttpResponse:
-            self._watched(request)
-            elsewhere = None if others is None else others.answer(request, _number(request))
-            return await endpoint(request) if elsewhere is None else elsewhere
-
-        return endpoint if others is None else answer
-
     async def page(self, request: Request) -> HttpResponse:
         """The page itself."""
         return static_file(request, "index.html")
-
-    async def api(self, request: Request) -> HttpResponse:
-        """The page about the API, which shows the OpenAPI document."""
-        return static_file(request, "docs.html")
 
     async def file(self, request: Request) -> HttpResponse:
         """One of its files, by its exact name."""
@@ -136,8 +99,7 @@ class Inspector:
         caller = self.auth.caller(headers)
         async with self.service.look_only() as turn:
             try:
-                if (decided := turn.admit(caller)) is not None:
-                    await decided
+                turn.admit(caller)
                 vouch(request.scope)
             finally:  # a refusal has these headers too
                 request.state.headers = self.service.limits.headers(caller)
@@ -155,55 +117,25 @@ class Inspector:
     async def rows(self, request: Request) -> HttpResponse:
         """Streams the rows of the list of turns. Callers see only their own; without keys, all turns."""
         recorder, caller = self._watched(request)
-        rows = recorder.rows(_of(caller))
-        return self._stream(caller, rows if self._others is None else self._others.rows(request, rows))
+        return self._stream(caller, recorder.rows(_of(caller)))
 
     async def turn(self, request: Request) -> HttpResponse:
         """All about one turn."""
         recorder, caller = self._watched(request)
         turn = _turn(recorder, caller, request)
-        elsewhere = await self._elsewhere(request, [turn])
         async with self._look(caller):
             before = recorder.before([turn], _of(caller))
-            return _json(await off_loop(LONG_WORK, shown_turn, snapshot(turn), snapshots(before, elsewhere)))
-
-    async def members(self, request: Request) -> HttpResponse:
-        """What another worker needs of a turn that one of its own continues."""
-        return _json(earlier_turn(snapshot(_turn(*self._watched(request), request))))
-
-    async def _elsewhere(self, request: Request, turns: Sequence[Recorded]) -> Before:
-        """The turns of other workers that these continue. It takes no slot: they may ask this worker for some, too."""
-        return {} if self._others is None else await self._others.before(request, turns)
-
-    async def recording(self, request: Request) -> HttpResponse:
-        """A turn as a folder for `am-proxy replay`, zipped. It has settings of this server, so not everyone gets it."""
-        recorder, caller = self._watched(request)
-        from ..observers.kept_recording import NotKeptError, zipped  # noqa: PLC0415 — few save one
-
-        turn = snapshot(_turn(recorder, caller, request))
-        if not caller.sees_causes:
-            raise refuse("not_found", NOT_ALONE)
-        try:
-            data = await off_loop(LONG_WORK, zipped, turn, opened_with(self.sealers, caller.owner))
-        except NotKeptError as error:
-            raise refuse("not_found", f"{error} {WITH_RECORD}") from None
-        name = f'attachment; filename="turn-{turn.number}.zip"'
-        return HttpResponse(data, media_type="application/zip", headers={**GUARDED, "content-disposition": name})
+            return _json(await off_loop(LONG_WORK, shown_turn, snapshot(turn), snapshots(before)))
 
     async def session(self, request: Request) -> HttpResponse:
         """A conversation, with what is new in each of its turns."""
         (recorder, caller), number = self._watched(request), _number(request)
         kept = recorder.session(number, caller.owner)
-        elsewhere = await self._elsewhere(request, kept)
+        if not kept:
+            raise refuse("not_found", NOT_KEPT)
         async with self._look(caller):
             turns, before = [snapshot(turn) for turn in kept], recorder.before(kept, _of(caller))
-            shown = await off_loop(LONG_WORK, shown_session, number, turns, snapshots(before, elsewhere))
-        count = len(turns)
-        if self._others is not None:
-            shown, count = await self._others.session(request, shown)
-        if not count:
-            raise refuse("not_found", NOT_KEPT)
-        return _json(shown)
+            return _json(await off_loop(LONG_WORK, shown_session, number, turns, snapshots(before)))
 
     async def found(self, request: Request) -> HttpResponse:
         """The turns in which a text occurs."""
@@ -214,8 +146,7 @@ class Inspector:
         async with self._look(caller):
             notes = {turn.number: tuple(turn.notes) for turn in reversed(recorder.turns(_of(caller)))}
             numbers = await off_loop(LONG_WORK, numbers_with, text, notes)
-        found = {"numbers": numbers} if self._others is None else await self._others.found(request, numbers)
-        return _json(json_bytes(found))
+        return _json(json_bytes({"numbers": numbers}))
 
     def _watched(self, request: Request) -> tuple[Recorder, Key]:
         """The kept turns, and the caller who may see its own ones."""

@@ -14,36 +14,14 @@ the client wrote by itself, the name decides. A turn that continues another one 
 a session of its own. Many conversations begin with the same rules, so a turn with an empty answer, to which a client
 may send no more than these, is continued by further items under its own name only.
 
-Only digests are kept, and only of turns that are kept themselves. With several workers each tells the others where it
-left a conversation, so a turn may continue one of another worker, in a session that has its number from there.
+Only digests are kept, and only of turns that are kept themselves.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from hashlib import blake2b
-from typing import Final, NamedTuple, Protocol
+from typing import NamedTuple
 
-from ..workers.conversation_ends import SharedEnd
 from .item_digest import chain
-
-ANSWER: Final = b"answer"
-SUMMARY: Final = b"summary"
-INPUT: Final = b"input"
-NAME: Final = b"name"
-MOST_SOUGHT: Final = 256
-"""Beginnings of an input that are looked for in other workers, the longest ones."""
-
-
-class Elsewhere(Protocol):
-    """Where other workers left the conversations of the same owner."""
-
-    def put(self, kind: bytes, digest: bytes, end: SharedEnd) -> None:
-        """Tells the other workers."""
-        ...
-
-    def find(self, kind: bytes, digest: bytes) -> SharedEnd | None:
-        """What another worker keeps."""
-        ...
 
 
 class TurnPlace(NamedTuple):
@@ -82,9 +60,8 @@ class _Digests:
 class Conversations:
     """The sessions of one owner. `new_session` numbers a new one."""
 
-    def __init__(self, new_session: Callable[[], int], elsewhere: Elsewhere | None = None) -> None:
+    def __init__(self, new_session: Callable[[], int]) -> None:
         self._new_session = new_session
-        self._elsewhere = elsewhere
         self._sessions: dict[int, _Session] = {}
         self._named: dict[str, int] = {}
         self._turns: dict[int, _Digests] = {}
@@ -104,13 +81,11 @@ class Conversations:
             self._inputs[beginnings[-1]] = number
         kept = self._sessions[session]
         turn = self._last_of(session) if found is None else found.end.turn
-        place = max(kept.count, 0 if found is None or found.end.session != session else found.end.place + 1)
         result = TurnPlace(
-            session, place, turn, 0 if found is None else found.items, found is not None and found.is_all
+            session, kept.count, turn, 0 if found is None else found.items, found is not None and found.is_all
         )
         kept.turns.append(number)
-        kept.count = place + 1
-        self._tell(number)
+        kept.count += 1
         return result
 
     def answered(self, number: int, output: Sequence[bytes], summaries: Sequence[bytes] = ()) -> None:
@@ -122,7 +97,6 @@ class Conversations:
         turn.is_complete, turn.summaries = True, summaries
         self._answers[turn.answer] = number
         self._summaries |= dict.fromkeys(summaries, number)
-        self._tell(number)
 
     def turns_of(self, session: int) -> list[int]:
         """The numbers of its turns, oldest first."""
@@ -147,60 +121,33 @@ class Conversations:
     def _continued(self, items: Sequence[bytes], beginnings: Sequence[bytes]) -> "_Continued | None":
         """The turn that such an input continues."""
         for index in range(len(items) - 1, -1, -1):
-            ends = (beginnings[index], self._answers, ANSWER), (items[index], self._summaries, SUMMARY)
-            for digest, numbers, kind in ends:
-                end = self._end(digest, numbers, kind, len(items) - index)
+            for digest, numbers in ((beginnings[index], self._answers), (items[index], self._summaries)):
+                end = self._end(digest, numbers)
                 if end is not None and (index < len(items) - 1 or not end.is_empty):
                     return _Continued(end, index + 1, is_all=True)
-            end = self._end(beginnings[index], self._inputs, INPUT, len(items) - index)
+            end = self._end(beginnings[index], self._inputs)
             if end is not None and (index < len(items) - 1 or not end.is_complete):
                 return _Continued(end, index + 1, is_all=False)
         return None
 
-    def _end(self, digest: bytes, numbers: dict[bytes, int], kind: bytes, sought: int) -> SharedEnd | None:
-        """The turn that left a conversation there, here or in another worker."""
-        if (number := numbers.get(digest)) is not None:
-            return self._end_of(number)
-        if self._elsewhere is None or not digest or sought > MOST_SOUGHT:
+    def _end(self, digest: bytes, numbers: dict[bytes, int]) -> "_End | None":
+        """The turn that left a conversation there."""
+        if (number := numbers.get(digest)) is None:
             return None
-        return self._elsewhere.find(kind, digest)
-
-    def _end_of(self, number: int) -> SharedEnd:
         turn = self._turns[number]
-        session = self._sessions[turn.session]
-        return SharedEnd(
-            number,
-            turn.session,
-            session.count - 1,
-            _digest_of(session.name),
-            turn.is_complete,
-            turn.answer == turn.input,
-        )
-
-    def _tell(self, number: int) -> None:
-        """Tells the other workers where a turn left its conversation."""
-        if self._elsewhere is None:
-            return
-        turn, end = self._turns[number], self._end_of(number)
-        name = self._sessions[turn.session].name
-        ends = [(INPUT, turn.input), (ANSWER, turn.answer), (NAME, name.encode())]
-        for kind, digest in [*ends, *((SUMMARY, each) for each in turn.summaries)]:
-            if digest:
-                self._elsewhere.put(kind, digest, end)
+        return _End(number, turn.session, turn.is_complete, turn.answer == turn.input)
 
     def _session_of(self, found: "_Continued | None", name: str) -> int:
         if found is not None and not self._is_fork(found.end, name):
             return self._joined(found.end.session, name)
         if name in self._named:
             return self._named[name]
-        named = self._elsewhere.find(NAME, name.encode()) if name and self._elsewhere is not None else None
-        return self._joined(self._new_session() if named is None else named.session, name)
+        return self._joined(self._new_session(), name)
 
-    def _is_fork(self, end: SharedEnd, name: str) -> bool:
+    def _is_fork(self, end: "_End", name: str) -> bool:
         """Whether the session of this turn has another name."""
-        kept = self._sessions.get(end.session)
-        other = end.name if kept is None else _digest_of(kept.name)
-        return bool(name and other and other != _digest_of(name))
+        other = self._sessions[end.session].name
+        return bool(name and other and other != name)
 
     def _joined(self, session: int, name: str) -> int:
         kept = self._sessions.setdefault(session, _Session(""))
@@ -212,24 +159,25 @@ class Conversations:
     def _last_of(self, session: int) -> int | None:
         """The turn before in a session of which nothing else is known."""
         kept = self._sessions[session]
-        named = None
-        if kept.name and self._elsewhere is not None:
-            named = self._elsewhere.find(NAME, kept.name.encode())
-        if named is not None and named.session == session and named.place >= kept.count:
-            return named.turn
         return kept.turns[-1] if kept.turns else None
+
+
+class _End(NamedTuple):
+    """A turn that left a conversation there."""
+
+    turn: int
+    session: int
+    is_complete: bool
+    """Whether the turn has an answer."""
+    is_empty: bool
+    """Whether nothing is in the answer, as in that of a turn that was only prepared."""
 
 
 class _Continued(NamedTuple):
     """A turn that an input continues."""
 
-    end: SharedEnd
+    end: _End
     items: int
     """How many items of the input are known from there."""
     is_all: bool
     """Whether they are all of that turn, its answer included."""
-
-
-def _digest_of(name: str) -> int:
-    """Of a session's name; 0 if it has none."""
-    return int.from_bytes(blake2b(name.encode(), digest_size=7).digest(), "big") if name else 0

@@ -16,14 +16,11 @@ from ..json_text import json_bytes, json_value
 from ..protocol.events import Event, Relayed
 from ..protocol.problems import Problem
 from ..protocol.request.create_response import CreateResponse
-from ..protocol.seals import Sealers
-from ..recordings.readable_seals import with_readable
 from ..recordings.recording import MOST_ASKS, About, ClientEvent, Exchange, Recording
 from ..upstreams.taps import Shape, follow
 from ..version import VERSION
 from .arrivals import Arrivals, arrivals_of
 from .in_order import Backlog, InOrder
-from .recorded_settings import opened_with
 
 AT_ONCE: Final = 4
 """As many recordings of the longest size are held in memory at the same time; of one caller, half as many."""
@@ -32,8 +29,7 @@ EACH: Final = 128
 TOO_LONG: Final = "It is longer than record_turn_bytes: {} is missing."
 TOO_MUCH: Final = "Too much waited to be written: {} is missing."
 OUTCOME: Final = (
-    *("finish", "status", "error", "reason", "cause", "duration_ms", "first_token_ms", "warnings"),
-    *("searches", "opened_pages", "usage"),
+    *("finish", "status", "error", "reason", "cause", "duration_ms", "first_token_ms", "warnings", "usage"),
 )
 """The fields of the log line that are kept."""
 
@@ -64,7 +60,6 @@ class FolderRecorder:
         writer: Writer,
         settings_for: Callable[[str], dict[str, Any]],
         most_bytes_of_one: int,
-        sealers: Sealers | None = None,
     ) -> None:
         self.writer = writer
         self.settings_for = settings_for
@@ -72,15 +67,10 @@ class FolderRecorder:
         self.held = Backlog(AT_ONCE * most_bytes_of_one, AT_ONCE * most_bytes_of_one // 2)
         """Bytes in memory."""
         self.encoding = Backlog()
-        self._sealers = sealers
 
     def began(self, fields: Mapping[str, Any]) -> "RecordedTurn":
         """One more turn."""
         return RecordedTurn(self, fields)
-
-    def request_of(self, raw: dict[str, Any], owner: str) -> bytes:
-        """The request as JSON. What this server encrypted for its owner is readable."""
-        return json_bytes(with_readable(raw, opened_with(self._sealers, owner)))
 
     async def close(self) -> None:
         """Writes what still waits."""
@@ -119,8 +109,7 @@ class RecordedTurn:
             "summary_only": request.summary_only,
             "previous_response_id": request.previous_response_id,
         }
-        make = partial(self._recorder.request_of, request.raw, str(self._fields.get("owner", "")))
-        self.keep(request.size, make, self._keep_request, "the request")
+        self.keep(request.size, partial(json_bytes, request.raw), self._keep_request, "the request")
 
     def asked(self, request: CreateResponse, ask: Any, warnings: Sequence[str], upstream: str) -> None:  # noqa: ARG002 — the body that is posted is recorded
         """From now on this upstream is asked in this task."""

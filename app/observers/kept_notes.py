@@ -5,7 +5,7 @@ from typing import Final, TypeAlias
 
 from ..json_text import json_bytes
 from .redaction import redacted_json
-from .shared_parts import Piece, SharedPart, SharedParts, data_of, whole_data_of
+from .shared_parts import Piece, SharedPart, SharedParts, data_of
 
 EACH_NOTE: Final = 200
 """Bytes counted for a note in addition to its JSON."""
@@ -41,11 +41,6 @@ class KeptMessage:
     def shown(self, head: bytes) -> bytes:
         """Its JSON, which begins with `head`."""
         return head + data_of(self.pieces)[1:]
-
-    @property
-    def whole(self) -> bytes:
-        """Its JSON with encrypted content, for a recording."""
-        return whole_data_of(self.pieces)
 
     def with_request(self, items_from: int) -> bytes:
         """Its JSON with nothing of shared parts but those of the request; of its items only the ones from this on.

@@ -31,10 +31,8 @@ from ..transports.auth import Auth
 from .connection_metrics import ConnectionCollector, ConnectionFigures
 from .metric_children import Children
 from .metric_rows import BUILD, CircuitStates, VisibleRows, worker_rows
-from .store_collector import StoreCollector
 
 if TYPE_CHECKING:
-    from ..limit_store.limit_store import LimitStore
     from ..workers.worker_part import WorkerPart
 
 disable_created_metrics()  # type: ignore[no-untyped-call]  # they would double the page
@@ -153,7 +151,7 @@ class Metrics:
         )
         self._searches = Counter(
             "am_proxy_searches",
-            "Searches of the web, opened pages and words looked for in them, by what came of them.",
+            "Searches of the web, by what came of them.",
             ["action", "outcome"],
             registry=registry,
         )
@@ -163,9 +161,7 @@ class Metrics:
             {"version": version, "python": platform.python_version()}
         )
         self._circuits = circuits
-        self._store = StoreCollector()
-        read: list[Collector] = [self._store]
-        read.append(CircuitStates(lambda: self._circuits()))  # noqa: PLW0108 — `follow` replaces them
+        read: list[Collector] = [CircuitStates(lambda: self._circuits())]  # noqa: PLW0108 — `follow` replaces them
         if connections is not None:
             read.append(ConnectionCollector(connections))
         for collector in read:
@@ -175,12 +171,9 @@ class Metrics:
         if worker is None:
             ProcessCollector(registry=registry)
 
-    def follow(
-        self, served: Served, circuits: Callable[[], Mapping[str, bool]], store: "LimitStore | None" = None
-    ) -> None:
-        """Changes the names, the circuits, and the store of limits."""
+    def follow(self, served: Served, circuits: Callable[[], Mapping[str, bool]]) -> None:
+        """Changes the names and the circuits."""
         self._served = served
-        self._store.store = store
         self._circuits = circuits
 
     def page(self, caller: Key | None = None) -> bytes:
@@ -215,7 +208,7 @@ class Metrics:
         self._upstream_errors.labels(upstream, code if code in _CODES else OTHER).inc()
 
     def searched(self, action: str, outcome: str) -> None:
-        """Counts a search or an opened page."""
+        """Counts a search."""
         self._searches.labels(action, outcome).inc()
 
     def ended(self, fields: Mapping[str, Any], *, asked: str) -> None:

@@ -7,7 +7,6 @@ from msgspec import Raw
 
 from ..json_text import json_bytes, json_value
 from ..protocol.request.plain_messages import as_items
-from ..turns.prompt_comparison import ComparedPrompt
 from .item_digest import item_digest
 
 Json = dict[str, Any]
@@ -29,22 +28,6 @@ def changes(now: Members, before: Members, new_from: int | None) -> Json:
         "tools": _changed_tools(before.get("tools"), now.get("tools")),
         "instructions": _changed(before.get("instructions"), now.get("instructions")),
         "settings": [name for name in names if name not in _OTHERS and not _is_same(before.get(name), now.get(name))],
-    }
-
-
-def cache_change(compared: ComparedPrompt | None, tokens: dict[str, int] | None) -> Json | None:
-    """Where the cache could not be used any more, and how much of the prompt was read from it."""
-    if compared is None:
-        return None
-    change = compared.change
-    share = tokens["cached"] / tokens["input"] if tokens is not None and tokens["input"] else None
-    return {
-        "since_id": compared.since,
-        "words": "" if change is None else change.words,
-        "place": "" if change is None else change.place,
-        "byte": None if change is None else change.byte,
-        "length": None if change is None else change.length,
-        "share": None if share is None else round(share, 4),
     }
 
 

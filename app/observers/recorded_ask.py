@@ -202,7 +202,7 @@ class RecordedAsk:
     def made(self) -> "MadeRequests":
         """The requests that were made so far."""
         made = tuple(MadeRequest(each.shape, tuple(each.came), tuple(each.read)) for each in self.tries)
-        return MadeRequests(made, self.room.left_out, self._room_of_read.left_out, is_whole=not self.room.is_full)
+        return MadeRequests(made, self.room.left_out, self._room_of_read.left_out)
 
 
 class KeptBytes(NamedTuple):
@@ -260,8 +260,6 @@ class MadeRequests(NamedTuple):
     """Bytes of answers that are not kept."""
     read_left_out: int
     """The same of what a library read."""
-    is_whole: bool
-    """Whether all is kept that is needed for a recording."""
 
     @property
     def shown(self) -> dict[str, Any]:

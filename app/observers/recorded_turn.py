@@ -23,7 +23,6 @@ from ..protocol.events import (
 from ..protocol.problems import Problem
 from ..protocol.request.create_response import CreateResponse
 from ..turns.log import HIDDEN
-from ..turns.prompt_comparison import ComparedPrompt, KnownPrompt
 from ..upstreams.taps import follow
 from .first_words import cut
 from .in_order import BUSY, Backlog, InOrder
@@ -31,7 +30,6 @@ from .kept_notes import Batch, Kept, KeptMessage
 from .listed_turn import ListedTurn
 from .recorded_ask import AskKind, Outcome, RecordedAsk
 from .redaction import ask_left_out, brief, redacted
-from .request_origin import RequestOrigin, origin_of
 from .ring import Ring
 from .shared_parts import LEAST, SharedParts, pieces_of, pieces_of_json
 from .turn_contents import AnswerContents, AskedContents, answer_contents, asked_contents, requested_contents
@@ -67,12 +65,6 @@ class Recorded(ListedTurn):
         self.notes: list[Kept] = []
         self.left_out = 0
         """Events that were not kept."""
-        self.prompt: KnownPrompt | None = None
-        """Its prompt, with which those of later turns are compared."""
-        self.compared: ComparedPrompt | None = None
-        """What changed in it since an earlier one."""
-        self.origin: RequestOrigin | None = None
-        """What else a recording of it needs to know."""
 
     @property
     def owner(self) -> str:
@@ -89,9 +81,8 @@ class Recorded(ListedTurn):
         """Milliseconds since it began."""
         return round((time.perf_counter() - self._start) * 1000, 2)
 
-    def requested(self, request: CreateResponse, *, for_codex: bool, sees_causes: bool) -> None:
-        """Where the request came from."""
-        self.origin = origin_of(request, self._ring.settings_for, for_codex=for_codex, sees_causes=sees_causes)
+    def requested(self, request: CreateResponse, *, for_codex: bool, sees_causes: bool) -> None:  # noqa: ARG002 — recordings in folders say so
+        """The client's request."""
         self._unasked = request.raw, request.size
 
     def invalid(self, raw: dict[str, Any], size: int) -> None:
@@ -163,7 +154,6 @@ class Recorded(ListedTurn):
     def forget(self) -> None:
         """Forgets what it holds."""
         self.notes.clear()
-        self.prompt = None
         for ask in self.asks:
             ask.forget()
 

@@ -2,9 +2,8 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..turns.prompt_comparison import ComparedPrompt, KnownPrompt
 from .conversations import Conversations
 from .in_order import Backlog
 from .kept_notes import Kept, KeptMessage
@@ -12,11 +11,7 @@ from .recorded_turn import EACH_TURN, MOST_REQUEST, Recorded
 from .shared_parts import SharedParts
 from .watchers import ListWatcher, Note, NoteWatcher, Seen
 
-if TYPE_CHECKING:
-    from ..workers.peers import Peers
-
 MaySee = Callable[[str], bool]
-SettingsFor = Callable[[str], dict[str, Any]]
 
 
 class Recorder:
@@ -25,21 +20,15 @@ class Recorder:
     When it is full, the oldest turn of the owner who holds most is forgotten: no owner pushes out all turns of another.
     """
 
-    def __init__(self, keep: int, most_bytes: int, *, keyed: bool = False, peers: "Peers | None" = None) -> None:
-        """`peers` are the other workers, if this process is one of several: all numbers are different then."""
-        self.peers = peers
+    def __init__(self, keep: int, most_bytes: int, *, keyed: bool = False) -> None:
         self.keep = keep
         self._most_bytes = most_bytes
         self._keyed = keyed
-        self.settings_for: SettingsFor = _no_settings
-        """Returns the settings that matter for turns with a model, as they are now."""
         self._backlog = Backlog(
             8 * MOST_REQUEST, 2 * MOST_REQUEST
         )  # a request and its ask are counted as twice its size
-        self._new_number: Callable[[], int] = count(1).__next__ if peers is None else peers.new_turn
-        self._new_session: Callable[[], int] = count(1).__next__ if peers is None else peers.new_session
-        if peers is not None:
-            peers.forget()
+        self._new_number = count(1).__next__
+        self._new_session = count(1).__next__
         self._turns: dict[int, Recorded] = {}
         self._held: dict[str, _Held] = {}
         """What each owner has in the buffer."""
@@ -52,11 +41,10 @@ class Recorder:
         """Bytes of all that is in the buffer."""
         return self._bytes
 
-    def follow(self, most_bytes: int, *, keyed: bool, settings_for: SettingsFor) -> None:
+    def follow(self, most_bytes: int, *, keyed: bool) -> None:
         """Changes the settings. With keys, turns of callers without one are not kept, because no one may see them."""
         self._most_bytes = most_bytes
         self._keyed = keyed
-        self.settings_for = settings_for
 
     def began(self, fields: Mapping[str, Any]) -> Recorded:
         """The record of one more turn. It enters the buffer with its first note."""
@@ -70,7 +58,7 @@ class Recorder:
             return False
         else:
             owner = turn.kept_for = turn.owner
-            held = self._held.get(owner) or self._held.setdefault(owner, _Held(self._new_conversations(owner)))
+            held = self._held.get(owner) or self._held.setdefault(owner, _Held(Conversations(self._new_session)))
             self._turns[turn.number] = held.turns[turn.number] = turn
             size += EACH_TURN
         turn.size += size
@@ -102,22 +90,7 @@ class Recorder:
 
     def conversations_of(self, owner: str) -> Conversations:
         """The sessions of this owner."""
-        return self._held[owner].conversations if owner in self._held else self._new_conversations(owner)
-
-    def prompts_of(self, owner: str) -> list[KnownPrompt]:
-        """The prompts of this owner's turns, oldest first."""
-        held = self._held.get(owner)
-        return [] if held is None else [turn.prompt for turn in held.turns.values() if turn.prompt is not None]
-
-    def keep_prompt(self, owner: str, prompt: KnownPrompt, compared: ComparedPrompt | None) -> None:
-        """Keeps the prompt of a turn, as long as the turn is kept, and what changed in it."""
-        held = self._held.get(owner)
-        for turn in reversed(held.turns.values()) if held is not None else ():
-            if turn.id == prompt.request_id and turn.prompt is None:
-                turn.prompt, turn.compared = prompt, compared
-                turn.size += prompt.fingerprint.size
-                self._count(self._held[owner], prompt.fingerprint.size)
-                return
+        return self._held[owner].conversations if owner in self._held else Conversations(self._new_session)
 
     def turn(self, number: int, may_see: MaySee) -> Recorded | None:
         """The turn with this number; None if it is not kept, or belongs to someone else."""
@@ -174,9 +147,6 @@ class Recorder:
             self._watchers.discard(watcher)
             watcher.end()
 
-    def _new_conversations(self, owner: str) -> Conversations:
-        return Conversations(self._new_session, None if self.peers is None else self.peers.ends_of(owner))
-
     def _count(self, held: "_Held", size: int) -> None:
         """Counts what was added, and forgets turns if that is too much."""
         held.bytes += size
@@ -215,11 +185,6 @@ class _Held:
         self.bytes = 0
         self.parts = SharedParts()
         self.conversations = conversations
-
-
-def _no_settings(_model: str) -> dict[str, Any]:
-    """None are known before `follow` is called."""
-    return {}
 
 
 _LAST = frozenset({"ended", "forgotten"})

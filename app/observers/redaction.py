@@ -1,15 +1,12 @@
 """Redaction: removes secrets, sealed text and long data from what people watch or read in the log."""
 
 import re
-from collections.abc import Sequence
 from typing import Any, Final
 
 from ..json_text import json_bytes, json_value
 from ..key_search import may_hold_secrets, redacted_line, redacted_member, without_header_values
 from ..protocol.request.create_response import CreateResponse
 
-LONGEST: Final = 1024 * 1024
-"""Bytes of a request that is shown."""
 LARGEST_IMAGE: Final = 512 * 1024
 """Characters of an image that the inspector keeps."""
 _LONG: Final = 256
@@ -25,25 +22,15 @@ _LEFT_OUT: Final = re.compile(
 """JSON that has none of these has nothing but secrets that is left out."""
 
 
-SEALED: Final = b" characters, sealed)"
-"""How a text ends that is in place of encrypted content."""
-_SEALED_TEXT: Final = re.compile(r"… \([0-9]{1,12} characters, sealed\)")
-
-
-def redacted(value: Any, *, images: bool = False, sealed: list[str] | None = None) -> Any:
-    """The same JSON, with short texts in place of what is left out. `images` are kept for the inspector only.
-
-    `sealed` gathers the encrypted content that is left out.
-    """
+def redacted(value: Any, *, images: bool = False) -> Any:
+    """The same JSON, with short texts in place of what is left out. `images` are kept for the inspector only."""
     match value:
         case dict():
             is_made = images and value.get("type") == "image_generation_call"
             entries = without_header_values(value).items()
-            return {
-                _name(key): _entry(key, entry, images=images, is_made=is_made, sealed=sealed) for key, entry in entries
-            }
+            return {_name(key): _entry(key, entry, images=images, is_made=is_made) for key, entry in entries}
         case list():
-            return [redacted(entry, images=images, sealed=sealed) for entry in value]
+            return [redacted(entry, images=images) for entry in value]
         case str() if images and len(value) <= LARGEST_IMAGE and _IMAGE.fullmatch(value):
             return value
         case str() if value.startswith("data:") and len(value) > _LONG:
@@ -68,48 +55,13 @@ def redacted_json(raw: bytes, key: str = "") -> bytes:
         return json_bytes({"left_out": f"… ({len(raw)} bytes that are not JSON)"})
 
 
-def sealed_in(raw: bytes, key: str = "") -> tuple[str, ...]:
-    """The encrypted content that `redacted_json` leaves out of this JSON, in its order."""
-    sealed: list[str] = []
-    try:
-        _entry(key, json_value(raw), images=True, sealed=sealed)
-    except (ValueError, RecursionError):
-        return ()
-    return tuple(sealed)
-
-
-def with_sealed(redacted_raw: bytes, sealed: Sequence[str]) -> bytes:
-    """What `redacted_json` returned, with this encrypted content in its place."""
-    rest = iter(sealed)
-
-    def filled(value: Any, key: str = "") -> Any:
-        match value:
-            case dict():
-                return {name: filled(member, name) for name, member in value.items()}
-            case list():
-                return [filled(member) for member in value]
-            case str() if key in _SEALED and _SEALED_TEXT.fullmatch(value):
-                return next(rest, value)
-            case _:
-                return value
-
-    return json_bytes(filled(json_value(redacted_raw))) if sealed else redacted_raw
-
-
-def shown(request: CreateResponse, ask: Any) -> dict[str, Any]:
-    """A request and what its upstream is asked; for a very long one only its size."""
-    if request.size <= LONGEST:
-        return {"request": redacted(request.raw), "ask": redacted(ask)}
-    return brief(request)
-
-
-def brief(request: CreateResponse, why: str = "") -> dict[str, Any]:
-    """The same for a request that is not shown: its size, and the reason if that is not the size."""
+def brief(request: CreateResponse, why: str) -> dict[str, Any]:
+    """What is shown of a very long request: its size, and the reason if that is not the size."""
     left_out = {"model": request.model, "left_out": f"… ({request.size} bytes{why})"}
     return {"request": left_out, "ask": left_out}
 
 
-def ask_left_out(size: int, why: str = "") -> dict[str, Any]:
+def ask_left_out(size: int, why: str) -> dict[str, Any]:
     """An ask for the rest of a paused answer that is not shown: its size, and the reason if that is not the size."""
     return {"ask": {"left_out": f"… ({size} bytes{why})"}}
 
@@ -118,19 +70,15 @@ def _name(key: str) -> str:
     return key if key.replace("_", "").isalpha() else redacted_line(key)
 
 
-def _entry(
-    key: str, value: Any, *, images: bool = False, is_made: bool = False, sealed: list[str] | None = None
-) -> Any:
+def _entry(key: str, value: Any, *, images: bool = False, is_made: bool = False) -> Any:
     """A member. `is_made`: of an item with an image that the model has made."""
     if isinstance(value, str):
         if is_made and key == "result" and len(value) <= LARGEST_IMAGE and _BASE64.fullmatch(value):
             return value
         if key in _SEALED and value:
-            if sealed is not None:
-                sealed.append(value)
             return f"… ({len(value)} characters, sealed)"
         if key in _DATA and len(value) > _LONG and _BASE64.fullmatch(value):
             return f"… ({len(value)} characters of base64)"
     if (secret := redacted_member(key, value)) is not None:
         return secret
-    return redacted(value, images=images, sealed=sealed)
+    return redacted(value, images=images)

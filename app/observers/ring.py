@@ -1,7 +1,6 @@
 """What the record of a turn needs of the ring buffer that keeps it."""
 
-from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from .conversations import Conversations
 from .kept_notes import Kept
@@ -12,11 +11,6 @@ TurnT_contra = TypeVar("TurnT_contra", contravariant=True)
 
 class Ring(Protocol[TurnT_contra]):
     """Where the turns are kept."""
-
-    @property
-    def settings_for(self) -> Callable[[str], dict[str, Any]]:
-        """Returns the settings that matter for turns with a model, as they are now."""
-        ...
 
     def publish(self, turn: TurnT_contra, note: Kept, size: int) -> bool:
         """Keeps a note of a turn, which takes so many bytes. False if the turn is not kept."""

@@ -19,7 +19,7 @@ import msgspec
 
 from ..json_text import json_bytes, json_value
 from .item_digest import item_digest
-from .redaction import SEALED, redacted_json, sealed_in, with_sealed
+from .redaction import redacted_json
 
 OVERHEAD: Final = 256
 """Bytes that a part takes in addition to its JSON."""
@@ -35,13 +35,11 @@ DIGEST: Final = 16
 class SharedPart:
     """A part, without secrets, and how many documents have it."""
 
-    __slots__ = ("data", "digest", "item", "sealed", "users")
+    __slots__ = ("data", "digest", "item", "users")
 
-    def __init__(self, digest: bytes, data: bytes, item: bytes | None, sealed: tuple[str, ...] = ()) -> None:
+    def __init__(self, digest: bytes, data: bytes, item: bytes | None) -> None:
         self.digest = digest
         self.data = data
-        self.sealed = sealed
-        """Encrypted content that is left out of it. It is not shown, but a recording needs it."""
         self.item = item
         """The `item_digest` of an item of a conversation; None for other parts."""
         self.users = 0
@@ -49,7 +47,7 @@ class SharedPart:
     @property
     def size(self) -> int:
         """Bytes that it takes."""
-        return len(self.data) + OVERHEAD + sum(map(len, self.sealed))
+        return len(self.data) + OVERHEAD
 
 
 Piece: TypeAlias = bytes | SharedPart
@@ -67,9 +65,7 @@ class SharedParts:
         known = self._parts.get(digest)
         if known is not None:
             return known
-        data = redacted_json(raw, key)
-        sealed = sealed_in(raw, key) if SEALED in data else ()
-        return SharedPart(digest, data, None if item is None else item_digest(item), sealed)
+        return SharedPart(digest, redacted_json(raw, key), None if item is None else item_digest(item))
 
     def hold(self, part: SharedPart) -> tuple[SharedPart, int]:
         """The part that is kept, and the bytes that this takes."""
@@ -116,11 +112,6 @@ def pieces_of_json(raw: bytes, parts: SharedParts) -> list[Piece]:
 def data_of(pieces: Iterable[Piece]) -> bytes:
     """The JSON."""
     return b"".join([piece if isinstance(piece, bytes) else piece.data for piece in pieces])
-
-
-def whole_data_of(pieces: Iterable[Piece]) -> bytes:
-    """The JSON with the encrypted content that was left out."""
-    return b"".join([each if isinstance(each, bytes) else with_sealed(each.data, each.sealed) for each in pieces])
 
 
 def joined(pieces: Sequence[Piece]) -> list[Piece]:

@@ -9,14 +9,12 @@ import msgspec
 from msgspec import Raw
 
 from ..json_text import json_bytes, json_value
-from ..turns.prompt_comparison import ComparedPrompt
 from ..upstreams.taps import Shape
 from .conversations import TurnPlace
 from .kept_notes import Batch, Kept, KeptMessage
-from .prompt_changes import LIST, cache_change, changes, items_of
+from .prompt_changes import LIST, changes, items_of
 from .recorded_ask import AskTimes, MadeRequests, Outcome
 from .recorded_turn import Recorded
-from .request_origin import RequestOrigin
 from .shared_parts import Piece
 from .timeline import timeline
 
@@ -49,10 +47,8 @@ class Snapshot(NamedTuple):
     asks: Sequence[ShownAsk]
     steps: dict[str, float]
     place: TurnPlace | None
-    compared: ComparedPrompt | None
     left_out: int
     size: int
-    origin: RequestOrigin | None
 
     @property
     def request(self) -> Members:
@@ -68,22 +64,6 @@ class Snapshot(NamedTuple):
         return {}
 
     @property
-    def whole_request(self) -> Members:
-        """The same with the encrypted content that is not shown."""
-        whole = next((each.whole for each in self._messages if each.name in _REQUESTS), b"{}")
-        request = OBJECT.decode(whole).get("request")
-        return {} if request is None else OBJECT.decode(request)
-
-    @property
-    def asked(self) -> list[Members]:
-        """What upstreams were asked: the members of each note, with the encrypted content that is not shown."""
-        return [OBJECT.decode(each.whole) for each in self._messages if each.name == "asked"]
-
-    @property
-    def _messages(self) -> list[KeptMessage]:
-        return [note for note in self.notes if isinstance(note, KeptMessage)]
-
-    @property
     def response(self) -> Raw | None:
         """The response in the last event, if that is kept."""
         for note in reversed(self.notes):
@@ -93,19 +73,7 @@ class Snapshot(NamedTuple):
         return None
 
 
-class EarlierTurn(msgspec.Struct):
-    """What another worker says about a turn that one of this worker continues."""
-
-    id: str
-    members: Members
-    """Those of its request, without the input."""
-
-    def request_from(self, item: int) -> Members:  # noqa: ARG002 — as of `Snapshot`
-        """The members of the request."""
-        return self.members
-
-
-Before = Mapping[int, Snapshot | EarlierTurn]
+Before = Mapping[int, Snapshot]
 """The turns that others continue, by their numbers, as far as they are kept."""
 
 
@@ -114,20 +82,14 @@ def snapshot(turn: Recorded) -> Snapshot:
     asks = [ShownAsk(ask.times, ask.outcome, ask.made) for ask in turn.asks]
     notes = tuple(turn.notes)
     return Snapshot(
-        turn.number, turn.id, turn.row(), turn.fields, notes, asks, turn.steps, turn.place, turn.compared,
-        turn.left_out, turn.size, turn.origin,
+        turn.number, turn.id, turn.row(), turn.fields, notes, asks, turn.steps, turn.place,
+        turn.left_out, turn.size,
     )  # fmt: skip
 
 
-def snapshots(turns: Iterable[Recorded], elsewhere: Before) -> Before:
-    """The same of several turns by their numbers, and what is known of others."""
-    return {**elsewhere, **{turn.number: snapshot(turn) for turn in turns}}
-
-
-def earlier_turn(turn: Snapshot) -> bytes:
-    """What another worker needs of a turn, as JSON: an `EarlierTurn`."""
-    members = {name: value for name, value in turn.request_from(_NO_ITEM).items() if name != "input"}
-    return json_bytes({"id": turn.id, "members": members})
+def snapshots(turns: Iterable[Recorded]) -> Before:
+    """The same of several turns by their numbers."""
+    return {turn.number: snapshot(turn) for turn in turns}
 
 
 def shown_turn(turn: Snapshot, before: Before) -> bytes:
@@ -219,7 +181,6 @@ def _changes(turn: Snapshot, request: Members, kept: Before) -> Json | None:
         "since_id": before.id,
         "is_continued": turn.place.is_continued,
         **changes(request, before.request_from(0 if new_from is None else _NO_ITEM), new_from),
-        "cache": cache_change(turn.compared, turn.row["tokens"]),
     }
 
 

@@ -23,8 +23,8 @@ from ..workers.worker_part import WorkerPart
 from ..workers.worker_table import WorkerTable
 
 _MODES: Final[Mapping[str, Mode]] = {"gauge": "sum", "counter": "counter", "histogram": "counter"}
-_STATES: Final[Mapping[str, Mode]] = {"am_proxy_circuit_open": "max", "am_proxy_limit_store_reachable": "min"}
-"""Gauges that are not summed: open in one worker, and reachable for all."""
+_STATES: Final[Mapping[str, Mode]] = {"am_proxy_circuit_open": "max"}
+"""Gauges that are not summed: open in one worker."""
 _SUMMED: Final = {"process_cpu_seconds", "process_resident_memory_bytes", "process_virtual_memory_bytes"} | {
     "process_open_fds"
 }
@@ -132,8 +132,8 @@ def _merged(table: WorkerTable) -> dict[str, dict[tuple[str, _Labels], float]]:
             rows, key = found[name.family], (name.sample, name.labels)
             if key not in rows:
                 rows[key] = value
-            elif name.mode in {"max", "min"}:
-                rows[key] = max(rows[key], value) if name.mode == "max" else min(rows[key], value)
+            elif name.mode == "max":
+                rows[key] = max(rows[key], value)
             else:
                 rows[key] += value
     return found

@@ -125,6 +125,9 @@ def _of_members(request: CreateResponse) -> list[ClientWarning]:
     warnings: list[ClientWarning] = []
     if request.prewarms:
         warnings.append(PREWARM_WARNING)
+    if request.truncation == "auto":
+        details = "'truncation' has no effect on this server: a conversation that is too long is an error."
+        warnings.append(ClientWarning("truncation", "truncation", details))
     if request.reasoning is not None and request.reasoning.mode not in (None, "standard"):
         details = "'reasoning.mode' has no effect on this server: models think as usual."
         warnings.append(ClientWarning("reasoning.mode", "reasoning.mode", details))

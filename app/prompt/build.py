@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from msgspec.structs import replace
-
 from ..bridges.base import FunctionSpec
 from ..bridges.choice import Choice
 from ..bridges.table import BridgeTable
@@ -18,11 +16,9 @@ from .effort import asked_effort, known_effort
 from .hosted_search import hosted_search
 from .item_reader import to_conversation
 from .model_limits import ModelLimits
-from .nouns import Assistant, Caching, Call, Entry, Hints, JsonSchema, OutputFormat, Prompt, Sampling
+from .nouns import Assistant, Caching, Call, Entry, Hints, Prompt, Sampling
 from .output_format import asked_format, instructed, read_format
-from .own_search import RESULTS, SOURCES, OwnSearch, own_search
 from .prompt_rules import PromptRules
-from .schema_expansion import SchemaExpansion
 from .sealed_state import StateForm, state_sealer
 
 DEFAULT_TIERS: Final = (None, "auto", "default")
@@ -39,8 +35,6 @@ class BuiltPrompt(NamedTuple):
     warnings: list[ClientWarning]
     removed: Sequence[InputTransformation] = ()
     """Items of the input that are not in the prompt."""
-    search: OwnSearch | None = None
-    """The search that this server runs; its function is among those of the prompt."""
 
 
 def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form: StateForm) -> BuiltPrompt:
@@ -55,27 +49,14 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
     offered, choice = table.offer(rules.named_tool_choice)
     functions, lost = limits.tools(offered, demanded=choice.mode == "required")
     warnings += lost
-    if rules.model.grammars == "enforce":
-        functions = [_enforced(spec, table.pattern_of(spec.name), rules) for spec in functions]
     web_search, lost = hosted_search(
         (tool for tool in table.hosted if tool.type.startswith(WEB_SEARCH)), request.max_tool_calls
     )
     warnings += lost
-    search = None
-    if web_search is not None and rules.model.search:
-        search, lost = own_search(web_search, table.specs, rules, shows_results=RESULTS in request.include)
-        warnings += lost
-        web_search = None
-        shown = {f"include[{index}]" for index, name in enumerate(request.include) if name in {SOURCES, RESULTS}}
-        warnings = [warning for warning in warnings if search is None or warning.param not in shown]
-        if search is not None and not any(table.allows(spec.name) for spec in functions):
-            functions = []  # the client allows nothing but this search
-        functions = functions if search is None else [*functions, *search.specs]
     form = read_format(asked_format(request), rules.can, tools=bool(functions))
     warnings += form.warnings
-    _check_schemas(functions, form.enforced, table, rules)
     sealer = state_sealer(rules, model, state_form)
-    conversation = to_conversation(request, table, rules, None if sealer is None else sealer.open, search)
+    conversation = to_conversation(request, table, rules, None if sealer is None else sealer.open)
     warnings += conversation.warnings
     entries = instructed(conversation.entries, form.instruction, as_user=rules.model.system_messages == "as_user")
     parallel, ignored = limits.parallel_calls(request.parallel_tool_calls) if functions else (None, [])
@@ -101,16 +82,7 @@ def build(request: CreateResponse, *, rules: PromptRules, model: str, state_form
         caching=_caching(request),
         web_search=web_search,
     )
-    return BuiltPrompt(prompt, table, warnings, conversation.removed, search)
-
-
-def _enforced(spec: FunctionSpec, pattern: str | None, rules: PromptRules) -> FunctionSpec:
-    """The function with a pattern for the one string that it takes. vLLM enforces it only of a strict function."""
-    if pattern is None or spec.parameters is None:
-        return spec
-    strings = {name: {**schema, "pattern": pattern} for name, schema in spec.parameters["properties"].items()}
-    strict = spec.strict if rules.can.strict_tools is False else True
-    return replace(spec, parameters={**spec.parameters, "properties": strings}, strict=strict)
+    return BuiltPrompt(prompt, table, warnings, conversation.removed)
 
 
 def _table(request: CreateResponse, rules: PromptRules) -> BridgeTable:
@@ -121,7 +93,6 @@ def _table(request: CreateResponse, rules: PromptRules) -> BridgeTable:
         items=request.items,
         positions=request.positions,
         hosted=partial(_is_hosted, rules),
-        run_here=partial(_is_run_here, rules),
     )
 
 
@@ -130,13 +101,7 @@ def _is_hosted(rules: PromptRules, kind: str) -> bool:
     model = rules.model
     if kind == "image_generation":
         return model.image_output
-    return kind.startswith(WEB_SEARCH) and (model.web_search or (model.search and rules.searches > 0))
-
-
-def _is_run_here(rules: PromptRules, kind: str) -> bool:
-    """Whether this server runs this type of tool, and the model can call a function for it."""
-    model = rules.model
-    return kind.startswith(WEB_SEARCH) and model.search and rules.searches > 0 and rules.can.tools is not False
+    return kind.startswith(WEB_SEARCH) and model.web_search
 
 
 def _refuse_audio(raw: dict[str, Any]) -> None:
@@ -146,19 +111,6 @@ def _refuse_audio(raw: dict[str, Any]) -> None:
         if (isinstance(wanted, list) and "audio" in wanted) or (name == "audio" and wanted is not None):
             message = f"'{name}' is not supported: this server returns what a model speaks as text only. Leave it out."
             raise refuse("unsupported_parameter", message, name)
-
-
-def _check_schemas(
-    functions: Sequence[FunctionSpec], output: OutputFormat | None, table: BridgeTable, rules: PromptRules
-) -> None:
-    """Refuses schemas that would become too large where their references are replaced by what they refer to."""
-    if rules.can.replaces_references is None:
-        return
-    expansion = SchemaExpansion(rules.can.replaces_references)
-    for spec in functions:
-        expansion.of_tool(spec.parameters, f"{table.path_of(spec.name)}.parameters")
-    if isinstance(output, JsonSchema):
-        expansion.of_format(output.schema, "text.format.schema")
 
 
 def _past_functions(entries: Sequence[Entry]) -> list[FunctionSpec]:

@@ -1,4 +1,4 @@
-"""The search of the web that a client offers as a hosted tool, whoever runs it."""
+"""The search of the web that a client offers as a hosted tool, and the model's own server runs."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -8,7 +8,7 @@ from ..protocol.warnings import ClientWarning
 from .nouns import WebSearch
 
 _MEMBERS: Final = frozenset({"type", "filters", "search_context_size", "user_location", "external_web_access"})
-"""`external_web_access: false` is honoured: no page is opened live, only what a search engine knows."""
+"""No server is told of `external_web_access`, which Codex sends with each request."""
 _FILTERS: Final = frozenset({"allowed_domains", "blocked_domains"})
 
 
@@ -30,7 +30,6 @@ def hosted_search(tools: Iterable[Tool], most: int | None) -> tuple[WebSearch | 
         most=most,
         context_size=size if isinstance(size, str) else None,
         location=location if isinstance(location, dict) else None,
-        live=extras.get("external_web_access") is not False,
     )
     return search, [without_effect(name) for name in lost]
 

@@ -35,8 +35,6 @@ from .nouns import (
     User,
 )
 from .other_items import as_text_warning, fixed_settings, late_output, told_item
-from .own_search import OwnSearch
-from .past_searches import past_search
 from .prompt_rules import PromptRules
 from .sealed_state import SEARCHES
 
@@ -54,19 +52,12 @@ Opener = Callable[[str, str], OpenedState | None]
 
 
 def to_conversation(
-    request: CreateResponse,
-    table: BridgeTable,
-    rules: PromptRules,
-    open_state: Opener | None,
-    search: OwnSearch | None = None,
+    request: CreateResponse, table: BridgeTable, rules: PromptRules, open_state: Opener | None
 ) -> Conversation:
-    """Everything the model reads, the instructions first. Problems and warnings name items as they were posted.
-
-    `search` is the search that this server runs for the model.
-    """
+    """Everything the model reads, the instructions first. Problems and warnings name items as they were posted."""
     if (blank := empty_prompt(request)) is not None:
         return Conversation([User((Text(blank),))], [])
-    reader = _ItemReader(table, rules, open_state, search)
+    reader = _ItemReader(table, rules, open_state)
     earlier = _earlier_turns(request)
     warnings: list[ClientWarning] = []
     if request.instructions:
@@ -100,20 +91,15 @@ def _earlier_turns(request: CreateResponse) -> int:
 class _ItemReader:
     """Reads items into a history. What it leaves out or changes it returns as warnings."""
 
-    def __init__(
-        self, table: BridgeTable, rules: PromptRules, open_state: Opener | None, search: OwnSearch | None
-    ) -> None:
+    def __init__(self, table: BridgeTable, rules: PromptRules, open_state: Opener | None) -> None:
         self._table = table
         self._rules = rules
-        self._search = search
         self._open_state = open_state
         self._system_messages = rules.model.system_messages
         self._signed_reasoning = rules.signed_reasoning
         self._why_left_out = REFUSED if rules.state_was_refused else UNSIGNED
         self._parts = PartReader(rules)
         self._history = History(rules.call_ids)
-        self._gives_back = False
-        """Whether the server gets state back. It would refuse a call that it wrote, but that lacks its own state."""
         self._known_searches = 0
         """How many of the next items are searches that the state before them holds."""
         self._head: list[str] = []
@@ -245,7 +231,6 @@ class _ItemReader:
 
     def _give_back(self, opened: OpenedState, text: str, path: str) -> None:
         """Adds reasoning that this upstream wrote itself: it gets the exact text back, with its own state."""
-        self._gives_back = True
         if text:
             self._history.add_reasoning(PastThought(text, continued=True), path)
         if opened.fields:
@@ -257,11 +242,6 @@ class _ItemReader:
         if item.type == "web_search_call" and self._known_searches:
             self._known_searches -= 1
             return []
-        past = None if self._search is None or self._gives_back else past_search(item, self._search)
-        if past is not None:
-            warnings = self._history.add_call(past.call, path)
-            output = (Text(past.output),)
-            return warnings + self._history.add_output(past.call.call_id, output, path, failed=past.failed)
         told = told_item(item, path)
         if told.by_assistant:
             self._history.add_message(AssistantMessage((Text(told.text),)), path)

@@ -204,8 +204,6 @@ class WebSearch(msgspec.Struct, frozen=True, kw_only=True):
     """Searches of one answer; None: as many as the server allows."""
     location: dict[str, Any] | None = None
     """Where the user is, roughly: members such as `country` and `city`."""
-    live: bool = True
-    """Whether pages may be fetched for it."""
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):

@@ -37,10 +37,6 @@ class PromptRules(msgspec.Struct, frozen=True, kw_only=True):
     """Seals provider state for the client to send back. None: no state is sealed, and no seal is opened."""
     seal_always: bool = False
     """Seal for every client, not only for those that include `reasoning.encrypted_content`."""
-    searches: int = 0
-    """Searches that this server runs in one answer, if the model's own options allow it."""
-    opened_pages: int = 0
-    """Pages that this server opens in one answer with searches."""
     origin: str = ""
     """Which upstream this is: its state is sent back to no other."""
     one_maker: bool = False

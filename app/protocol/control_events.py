@@ -3,7 +3,6 @@
 from typing import Any, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
 
 from .events import Event
 
@@ -22,56 +21,11 @@ class ControlError(msgspec.Struct, frozen=True, kw_only=True):
     type: Literal["invalid_request_error"] = "invalid_request_error"
 
 
-class FailedSteer(msgspec.Struct, frozen=True, kw_only=True):
-    """What was sent to steer a response, for the client to send again in another way."""
-
-    previous_response_id: Any
-    input: Any
-    id: str | UnsetType = UNSET
-    """Only of input that was accepted before."""
-
-
-class SteerFailed(ControlEvent, frozen=True, kw_only=True, tag="response.steer.failed"):
-    """The input of a `response.steer` is not used."""
-
-    error: ControlError
-    steer: FailedSteer
-
-
-class SteerReference(msgspec.Struct, frozen=True, kw_only=True):
-    """Input that was accepted to steer a response."""
-
-    id: str
-    previous_response_id: str
-
-
-class SteerPending(ControlEvent, frozen=True, kw_only=True, tag="response.steer.pending"):
-    """The accepted input waits for a `response.create` with the results of the response's calls."""
-
-    steer: SteerReference
-    reason: Literal["waiting_for_required_input"] = "waiting_for_required_input"
-    required_input: list[dict[str, Any]]
-
-
-class InjectFailed(ControlEvent, frozen=True, kw_only=True, tag="response.inject.failed"):
-    """The input of a `response.inject` is not used."""
-
-    response_id: Any
-    input: Any
-    error: ControlError
-
-
 class InterruptFailed(ControlEvent, frozen=True, kw_only=True, tag="response.interrupt.failed"):
     """A `response.interrupt` ends nothing."""
 
     response_id: Any
     error: ControlError
-
-
-class SteerAccepted(Event, frozen=True, kw_only=True, tag="response.steer.accepted"):
-    """The input of a `response.steer` will be used: in a response that follows, or after the client's results."""
-
-    steer: SteerReference
 
 
 class InterruptAccepted(Event, frozen=True, kw_only=True, tag="response.interrupt.accepted"):

@@ -73,9 +73,7 @@ class WebSearchCall(OutputItem, frozen=True, kw_only=True, tag="web_search_call"
 
     status: Literal["in_progress", "completed", "failed"]
     action: dict[str, Any]
-    """`type` is `search`; then the query, and the pages that were found. Or it is `open_page` or `find_in_page`."""
-    results: list[dict[str, str]] | UnsetType = UNSET
-    """Address, title and snippet of each page that was found, if the client wants them."""
+    """`type` is `search`; then the query, and the pages that were found."""
 
 
 class Reasoning(OutputItem, frozen=True, kw_only=True, tag="reasoning"):

@@ -68,23 +68,23 @@ NOTHING_SENT: Final = Sent()
 
 
 class InputTransformation(msgspec.Struct, frozen=True, kw_only=True):
-    """An item of the input that the model was not sent, or not whole."""
+    """An item of the input that the model was not sent."""
 
     id: str
     """The item's id; if it has none, its path in the request."""
     type: str = "reasoning"
     """The type of the item."""
-    action: Literal["removed", "shortened"] = "removed"
-    reason: Literal["model_mismatch", "turn_boundary", "context_window"]
+    action: Literal["removed"] = "removed"
+    reason: Literal["model_mismatch", "turn_boundary"]
     """Another server or model wrote it; it belongs to an earlier turn (`reasoning.context: current_turn`), or its turn
-    ended with it; or the conversation is too long for the model (`truncation: auto`)."""
+    ended with it."""
 
 
 class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):
     """Why an answer stopped short."""
 
     reason: str
-    """Ours are `max_output_tokens`, `content_filter`, `interrupted` and `steered`; a relayed one may be another."""
+    """Ours are `max_output_tokens`, `content_filter` and `interrupted`; a relayed one may be another."""
 
 
 class ResponseError(msgspec.Struct, frozen=True, kw_only=True):
@@ -149,8 +149,6 @@ class Response(msgspec.Struct, frozen=True, kw_only=True):
     parallel_tool_calls: bool = True
     presence_penalty: float = 0
     previous_response_id: str | None = None
-    prompt_cache_diagnostics: dict[str, Any] | UnsetType = UNSET
-    """Absent unless the client wants a comparison with another prompt."""
     prompt_cache_key: str | None = None
     reasoning: dict[str, Any] | None = None
     safety_identifier: str | None = None

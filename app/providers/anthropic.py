@@ -163,6 +163,6 @@ PROVIDERS: Final = (
             overloaded="overloaded_error",
             parser=Parser(module="litellm.llms.anthropic.chat"),
         ),
-        translation=replace(CLAUDE, drops_strict=True, replaces_references="old", needs_most_tokens=True),
+        translation=replace(CLAUDE, drops_strict=True, needs_most_tokens=True),
     ),
 )

@@ -33,6 +33,5 @@ PROVIDERS: Final = (
         name="azure_ai",
         compat=ChatCompat(reasoning_field="none"),
         translation=Translation(lost_parts=_FILE),
-        claude=Translation(lost_parts=_FILE, replaces_references="old"),
     ),
 )

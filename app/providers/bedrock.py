@@ -36,15 +36,13 @@ PROVIDERS: Final = (
             refuses_blank=True,
             drops_strict=True,
             drops_parallel_calls=_drops_parallel_calls,
-            replaces_references="all",
             formats=("json_schema",),  # it drops a plain `json_object`
             formats_beside_tools=formats_beside_tools,
         ),
-        claude=replace(CLAUDE, drops_parallel_calls=_drops_parallel_calls, replaces_references="all"),
+        claude=replace(CLAUDE, drops_parallel_calls=_drops_parallel_calls),
     ),
     Provider(
         name="bedrock_mantle",
         litellm=Litellm(fetches_images="always"),
-        claude=Translation(replaces_references="old"),
     ),
 )

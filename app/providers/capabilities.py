@@ -1,6 +1,6 @@
 """What a model can do, as far as it is known."""
 
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 from ..options import Can, Effort, Format
 
@@ -17,9 +17,6 @@ class Capabilities(Can):
     """Effort -> tokens of reasoning, if that must be less than the limit of the whole answer."""
     structured_beside_tools: tuple[Format, ...] | None = None
     """The same, in an ask that offers tools. None: no different."""
-    replaces_references: Literal["all", "old"] | None = None
-    """Where `$ref` in a schema is replaced on the way by what it refers to: in all schemas, or in those of formats and,
-    of tools, in those that keep their definitions in `definitions` or `components`. None: nowhere."""
 
     def over(self, other: "Capabilities") -> "Capabilities":
         """These capabilities; those that are None here are taken from `other`."""

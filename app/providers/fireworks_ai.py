@@ -13,7 +13,6 @@ PROVIDERS: Final = (
         litellm=Litellm(any_key=True, chat_parsers=("FireworksAIChatCompletionStreamingHandler",)),
         translation=Translation(
             drops_strict=True,
-            replaces_references="old",
             formats_beside_tools=(),  # litellm drops the format when there are tools
         ),
     ),

@@ -185,7 +185,6 @@ PARSER: Final = Parser(
 GEMINI: Final = Translation(
     drops_strict=True,
     drops_parallel_calls=True,
-    replaces_references="all",
     formats=formats_of_map,
     efforts=efforts,
     prepare=_prepare,

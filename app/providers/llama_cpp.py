@@ -12,7 +12,6 @@ PROVIDERS: Final = (
         messages_at_any_address=True,
         responses=ResponsesApi(functions_only=True, hosted_tools=(), explicit_items=True),
         error_words=ErrorWords(too_long=("exceed_context_size", "available context size")),
-        enforces_patterns=True,
         named_tool_choice="required",
         takes_image_urls=False,
     ),

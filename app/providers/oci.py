@@ -2,12 +2,11 @@
 
 from typing import Final
 
-from .provider import Litellm, Provider, Translation
+from .provider import Litellm, Provider
 
 PROVIDERS: Final = (
     Provider(
         name="oci",
         litellm=Litellm(own_credentials=True),
-        translation=Translation(replaces_references="all"),
     ),
 )

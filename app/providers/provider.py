@@ -76,9 +76,6 @@ class Translation:
     """litellm writes tools into the prompt and forces every answer into JSON."""
     effort_as_prompt: bool = False
     """litellm sends an effort as a system prompt."""
-    replaces_references: Literal["all", "old"] | None = None
-    """litellm replaces `$ref` by what it refers to: in all schemas, or in tools that keep their definitions in old
-    places (`definitions`, `components`)."""
     formats: ByModel[Format] = None
     """The formats that an answer is held to. None: both, unless the model map excludes one."""
     formats_beside_tools: ByModel[Format] = None
@@ -226,8 +223,6 @@ class Provider:
     """How it is asked for a call of one tool: by its name, or by offering that tool alone with `required`."""
     compat: ChatCompat = _USUAL
     """What is different in its chat completions. With `reasoning_field="none"`, litellm gets no such field either."""
-    enforces_patterns: bool = False
-    """It enforces a `pattern` in the parameters of a function while the model writes."""
     takes_image_urls: bool = True
     """Its server fetches images by URL."""
     error_words: ErrorWords = _NO_WORDS

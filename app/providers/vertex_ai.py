@@ -34,6 +34,6 @@ PROVIDERS: Final = (
             parser=PARSER,
         ),
         translation=replace(GEMINI, prepare=_prepare),
-        claude=replace(CLAUDE, drops_strict=True, replaces_references="all"),
+        claude=replace(CLAUDE, drops_strict=True),
     ),
 )

@@ -18,6 +18,5 @@ PROVIDERS: Final = (
         responses=ResponsesApi(functions_only=True, hosted_tools=()),
         key_header="authorization",
         compat=ChatCompat(reasoning_field="reasoning"),
-        enforces_patterns=True,
     ),
 )

@@ -1,1 +1,1 @@
-"""Recordings: folders with what one turn was asked and answered, written, read and compared."""
+"""Recordings: folders with what one turn was asked and answered, and how they are written."""

@@ -15,8 +15,9 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from ..key_search import redacted_line, redacted_member, secret_places, without_header_values
-from .readable_seals import MEMBER, OWN, content_of, readable
 
+OWN: Final = ("AM1.", "AM2.")
+"""How encrypted content of AM Proxy begins."""
 _LONG: Final = 256
 """Characters above which base64 is left out."""
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_=\s-]{256,}")
@@ -127,10 +128,8 @@ def _name(key: str) -> str:
 
 def _member(key: str, value: Any) -> Any:
     if isinstance(value, str):
-        if key == MEMBER and value.startswith(OWN):
+        if key == "encrypted_content" and value.startswith(OWN):
             return _left_out(value, "encrypted")
-        if key == MEMBER and (opened := content_of(value)) is not None:
-            return readable(opened[0], blotted(opened[1]))
         if key in _DATA and len(value) > _LONG and _BASE64.fullmatch(value):
             return _instead_of_base64(value)
     if (secret := redacted_member(key, value)) is not None:

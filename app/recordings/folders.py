@@ -1,4 +1,4 @@
-"""Writes recordings as folders that only their owner can read, and finds them."""
+"""Writes recordings as folders that only their owner can read."""
 
 import os
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Final
 from .recording import ABOUT
 
 MOST_FOLDERS: Final = 10_000
-"""Recordings of one folder that are looked at."""
+"""Recordings of one folder."""
 _PACKAGE: Final = Path(__file__).resolve().parents[1]
 """The code of the server, with the page that it serves."""
 _OTHERS_WRITE: Final = 0o022
@@ -73,15 +73,3 @@ def write(parent: Path, name: str, files: Mapping[str, bytes]) -> None:
             (unfinished / file).unlink(missing_ok=True)
         unfinished.rmdir()
         raise
-
-
-def folders_in(folder: Path) -> list[Path]:
-    """The recordings in this folder, or the folder itself if it is one. Raises `OSError` if it cannot be read.
-
-    Hidden folders, which are not complete, are left out.
-    """
-    if (folder / ABOUT).exists():
-        return [folder]
-    with os.scandir(folder) as entries:
-        names = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
-    return [folder / name for name in sorted(names)[:MOST_FOLDERS]]

@@ -88,13 +88,13 @@ class About(msgspec.Struct, kw_only=True):
     model: str
     """The model that was requested."""
     settings: dict[str, Any] = {}
-    """The settings that matter and are not defaults: `server`, `model`, `search`, and `upstreams` by their names."""
+    """The settings that matter and are not defaults: `server`, `model`, and `upstreams` by their names."""
     upstreams: list[str] = []
     """The upstream of each ask."""
     outcome: dict[str, Any] = {}
     """How the turn ended: some fields of its log line."""
     left_out: list[str] = []
-    """What is not recorded, in sentences. Such a recording is not replayed."""
+    """What is not recorded, in sentences."""
     request_is_kept: bool = True
     """Whether there is a `request.json`."""
 

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, timedelta
 from typing import Any, Final, NamedTuple
-from urllib.parse import quote, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import msgspec
 
@@ -66,8 +66,6 @@ class SearchPlace(NamedTuple):
 
     base_url: str
     key: str | None
-    key_header: str
-    results_path: str
 
 
 class Backend(NamedTuple):
@@ -76,8 +74,8 @@ class Backend(NamedTuple):
     base_url: str
     """Its address, unless the settings have one."""
     ask: Callable[[Query, SearchPlace, date], SearchAsk]
-    results_path: str | None = "results"
-    """Where its answer has the results; None: as in the settings."""
+    results_path: str = "results"
+    """Where its answer has the results."""
 
 
 def allows(url: str, domains: Iterable[str], blocked: Iterable[str]) -> bool:
@@ -210,18 +208,9 @@ def _tavily(query: Query, place: SearchPlace, today: date) -> SearchAsk:
     )
 
 
-def _any(query: Query, place: SearchPlace, _today: date) -> SearchAsk:
-    url = place.base_url.replace("{query}", quote(_with_sites(query), safe=""))
-    headers = _bearer(place.key)
-    if place.key is not None and place.key_header.lower() != "authorization":
-        headers = {place.key_header: place.key}
-    return SearchAsk(url.replace("{count}", str(query.most)), headers)
-
-
 BACKENDS: Final[Mapping[str, Backend]] = {
     "searxng": Backend("", _searxng),
     "brave": Backend("https://api.search.brave.com", _brave, "web.results"),
     "exa": Backend("https://api.exa.ai", _exa),
     "tavily": Backend("https://api.tavily.com", _tavily),
-    "url": Backend("", _any, None),
 }

@@ -2,13 +2,10 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
 from typing import Final
 
 LONGEST_URL: Final = 2048
-"""Characters of the address of a result or of a link."""
-PIECE: Final = 64 * 1024
-"""Characters that are worked on in one step."""
+"""Characters of the address of a result."""
 
 _SPACES: Final = re.compile(r"\s+")
 _JOINERS: Final = frozenset("\u200c\u200d")
@@ -27,14 +24,3 @@ def _shown(letter: str) -> str:
     if letter in _JOINERS:
         return letter
     return "" if unicodedata.category(letter) == "Cf" else " "
-
-
-def pieces_of(text: str) -> Iterator[str]:
-    """The text in pieces, which end at the end of a line if there is one."""
-    start = 0
-    while start < len(text):
-        end = min(start + PIECE, len(text))
-        if end < len(text):
-            end = text.rfind("\n", start, end) + 1 or end
-        yield text[start:end]
-        start = end

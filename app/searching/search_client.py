@@ -50,7 +50,6 @@ class SearchClient:
     def __init__(self, backend: Backend, place: SearchPlace, timeout: float) -> None:
         self._backend = backend
         self._place = place._replace(base_url=place.base_url or backend.base_url)
-        self._path = place.results_path if backend.results_path is None else backend.results_path
         self._timeout = timeout
         self._slots = FairSlots(AT_ONCE)
         self._pool: HttpPool | None = None
@@ -67,7 +66,7 @@ class SearchClient:
             raise SearchTimeoutError("the search server took too long") from None
         except (*CONNECTION_ERRORS, ValueError):
             raise SearchFailedError("the search server could not be reached") from None
-        found = await off_loop(len(answer), _results, answer, self._path, query)
+        found = await off_loop(len(answer), _results, answer, self._backend.results_path, query)
         if found is None:
             raise SearchFailedError("the answer of the search server has no list of results")
         return found

@@ -10,7 +10,7 @@ from pydantic import Field
 from ..parsing.validation import validated
 from ..protocol.request.shape import Shape
 
-UNKNOWN_COMMANDS: Final = ("image_query", "screenshot", "finance", "weather", "sports")
+UNKNOWN_COMMANDS: Final = ("open", "click", "find", "image_query", "screenshot", "finance", "weather", "sports")
 """Commands of Codex that this server does not have."""
 
 
@@ -62,7 +62,7 @@ class SearchCommands(Shape):
     @property
     def unknown(self) -> list[str]:
         """The names of commands that this server does not have."""
-        return [name for name in UNKNOWN_COMMANDS if (self.__pydantic_extra__ or {}).get(name)]
+        return [name for name in UNKNOWN_COMMANDS if getattr(self, name, None)]
 
 
 class SearchFilters(Shape):
@@ -76,14 +76,7 @@ class SearchSettings(Shape):
     """The settings of the client."""
 
     filters: SearchFilters | None = None
-    external_web_access: bool | str | None = None
-    """False, `cached` or `indexed`: no page is fetched for it."""
     user_location: dict[str, Any] | None = None
-
-    @property
-    def may_open(self) -> bool:
-        """Whether pages may be fetched."""
-        return self.external_web_access in {None, True, "live"}
 
 
 class SearchRequest(Shape):

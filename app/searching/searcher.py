@@ -1,4 +1,4 @@
-"""Runs the commands of a search request: searches, opened pages, and the time. What fails is told to the model.
+"""Runs the commands of a search request: searches, and the time. What fails is told to the model.
 
 Theory of operation
 -------------------
@@ -6,8 +6,7 @@ Codex ends its turn when this request fails. So a request fails only if nothing 
 caller or for want of a server that searches. Everything else becomes a sentence in the output: the model reads it and
 goes on.
 
-Nothing is stored between two requests. So the reference of a result or a page is its address, and a link is found by
-reading its page again.
+Nothing is stored between two requests. So the reference of a result is its address.
 """
 
 import asyncio
@@ -16,25 +15,12 @@ from datetime import UTC, datetime, timedelta, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from ..off_loop import off_loop
 from ..protocol.problems import refuse
 from ..protocol.warnings import ClientWarning
 from .backends import Found, Query, allows
-from .opened_pages import (
-    NEVER_FETCHES,
-    NotInPageError,
-    OpenedPages,
-    PageFailedError,
-    lines_from,
-    lines_with_links,
-    link_of,
-    places_of,
-)
-from .page_text import PageText
 from .search_request import SearchCommands, SearchRequest, SearchSettings, SearchWords, TimeCommand
 
 if TYPE_CHECKING:
-    from ..fetching.fetcher import Fetcher
     from .search_client import SearchClient
 
 MOST_COMMANDS: Final = 12
@@ -51,9 +37,6 @@ NOWHERE: Final = "invalid"
 """A domain that no page has."""
 NO_BACKEND: Final = (
     "This server has no web search: `[search]` in its configuration names none. Only the command `time` works."
-)
-ONLY_CACHED: Final = (
-    "No page was opened: the client allows no live access to the web (in Codex, `web_search` is not `live`)."
 )
 NO_LOCATION: Final = ClientWarning("settings.user_location", "search", "The place of the user has no effect.")
 
@@ -83,12 +66,11 @@ _Job = Callable[[], Awaitable[_Done]]
 
 
 class Searcher:
-    """Searches and opens pages. Without a client only the time is known, without a fetcher no page is opened."""
+    """Searches. Without a client only the time is known."""
 
     def __init__(
         self,
         client: "SearchClient | None",
-        fetcher: "Fetcher | None",
         *,
         most_results: int,
         now: Callable[[], float],
@@ -96,16 +78,15 @@ class Searcher:
     ) -> None:
         """`count` is called with the name of each action, and what came of it."""
         self._client = client
-        self._fetcher = fetcher
-        self.most_results = most_results
+        self._most_results = most_results
         self._now = now
-        self.count = count or (lambda *_: None)
+        self._count = count or (lambda *_: None)
 
     async def run(self, request: SearchRequest, owner: str) -> Searched:
         """The answer to this request. Raises `ProblemError` if nothing of it can be done. `owner` is the caller."""
         commands, settings = request.commands, request.settings
         tokens = min(request.max_output_tokens or DEFAULT_TOKENS, MOST_TOKENS)
-        jobs = list(self._jobs(commands, settings, owner, tokens * CHARACTERS_PER_TOKEN))
+        jobs = list(self._jobs(commands, settings, owner))
         if self._client is None and not (commands.time and len(jobs) == len(commands.time)):
             raise refuse("search_unavailable", NO_BACKEND)
         slots = asyncio.Semaphore(AT_ONCE)
@@ -114,7 +95,7 @@ class Searcher:
             async with slots:
                 try:
                     return await job()
-                except (_FailedError, PageFailedError) as error:
+                except _FailedError as error:
                     return _Done(str(error), failed=True)
 
         tasks = [asyncio.ensure_future(one(job)) for job in jobs[:MOST_COMMANDS]]
@@ -135,94 +116,32 @@ class Searcher:
             sum(each.failed for each in done),
         )
 
-    async def found(self, query: Query, owner: str) -> tuple[list[Found], str]:
-        """The results of one search; if it failed, none and a sentence that says why. `owner` is the caller."""
-        from .search_client import SearchFailedError  # noqa: PLC0415 — its library costs 0.15 s
-
-        if self._client is None:
-            return [], NO_BACKEND
-        try:
-            found = await self._client.search(query._replace(domains=_only_of(query.domains)), owner)
-        except SearchFailedError as error:
-            self.count("search", "timeout" if error.timed_out else "failed")
-            return [], f'The search for "{query.text}" failed: {error}.'
-        self.count("search", "found" if found else "nothing")
-        return found, ""
-
-    def pages(self, owner: str, domains: Sequence[str], blocked: Sequence[str]) -> OpenedPages:
-        """The pages that are opened for one answer: only of these domains, if there are any; none of the blocked."""
-        wanted = partial(allows, domains=_only_of(domains), blocked=_domains(blocked))
-        return OpenedPages(self._fetcher, owner, wanted, member="url")
-
-    def _jobs(self, commands: SearchCommands, settings: SearchSettings, owner: str, most: int) -> Iterable[_Job]:
-        domains, blocked = _filters(settings)
-        pages = OpenedPages(
-            self._fetcher if settings.may_open else None,
-            owner,
-            partial(allows, domains=domains, blocked=blocked),
-            member="ref_id",
-            why_none=NEVER_FETCHES if settings.may_open else ONLY_CACHED,
-        )
+    def _jobs(self, commands: SearchCommands, settings: SearchSettings, owner: str) -> Iterable[_Job]:
         for words in commands.search_query or ():
             yield partial(self._search, words, settings, owner)
-        for opened in commands.open or ():
-            yield partial(self._open, opened.ref_id, opened.lineno or 0, pages, most)
-        for clicked in commands.click or ():
-            yield partial(self._click, clicked.ref_id, clicked.id, pages, most)
-        for wanted in commands.find or ():
-            yield partial(self._find, wanted.ref_id, wanted.pattern, pages)
         for place in commands.time or ():
             yield partial(self._time, place)
 
     async def _search(self, words: SearchWords, settings: SearchSettings, owner: str) -> _Done:
-        if not words.q.strip():
+        from .search_client import SearchFailedError  # noqa: PLC0415 — its library costs 0.15 s
+
+        query = words.q.strip()
+        if not query:
             return _Done("The query is empty: nothing was searched.")
         if len(words.q) > LONGEST_QUERY:
             raise _FailedError(f"The query was not searched: it is longer than {LONGEST_QUERY} characters.")
         domains, blocked = _filters(settings)
         wanted = _domains(words.domains or ()) or domains
-        found, failure = await self.found(
-            Query(words.q.strip(), self.most_results, words.recency, wanted, blocked), owner
-        )
-        if failure:
-            raise _FailedError(failure)
-        found = [each for each in found if allows(each.url, domains, blocked)]
-        return _Done(told(words.q.strip(), found), found)
-
-    async def opened(
-        self, pages: OpenedPages, url: str, *, line: int = 0, words: str = "", most: int
-    ) -> tuple[str, PageText]:
-        """About so many characters of a page, with the addresses of its links; or the lines with these words.
-
-        Raises `PageFailedError`.
-        """
-        if words:
-            return await self._read("find_in_page", pages, url, places_of, words)
-        return await self._read("open_page", pages, url, lines_with_links, line, most)
-
-    async def _open(self, ref: str, line: int, pages: OpenedPages, most: int) -> _Done:
-        text, _ = await self._read("open_page", pages, ref, lines_from, line, most)
-        return _Done(text)
-
-    async def _click(self, ref: str, number: int, pages: OpenedPages, most: int) -> _Done:
-        return await self._open(link_of(await pages.page(ref), number), 0, pages, most)
-
-    async def _find(self, ref: str, pattern: str, pages: OpenedPages) -> _Done:
-        text, _ = await self._read("find_in_page", pages, ref, places_of, pattern)
-        return _Done(text)
-
-    async def _read(
-        self, action: str, pages: OpenedPages, ref: str, read: Callable[..., str], *args: object
-    ) -> tuple[str, PageText]:
-        """What is read of a page, in a thread if it is long."""
+        if self._client is None:
+            raise _FailedError(NO_BACKEND)
         try:
-            page = await pages.page(ref)
-            text = await off_loop(page.size, read, page, *args)
-        except PageFailedError as error:
-            self.count(action, "nothing" if isinstance(error, NotInPageError) else "failed")
-            raise
-        self.count(action, "found")
-        return text, page
+            found = await self._client.search(Query(query, self._most_results, words.recency, wanted, blocked), owner)
+        except SearchFailedError as error:
+            self._count("search", "timeout" if error.timed_out else "failed")
+            raise _FailedError(f'The search for "{query}" failed: {error}.') from None
+        self._count("search", "found" if found else "nothing")
+        found = [each for each in found if allows(each.url, domains, blocked)]
+        return _Done(_told(query, found), found)
 
     async def _time(self, place: TimeCommand) -> _Done:
         offset = _offset(place.utc_offset)
@@ -232,7 +151,7 @@ class Searcher:
         return _Done(f"The time at UTC{place.utc_offset} is {here:%A, %Y-%m-%d %H:%M:%S}.")
 
 
-def told(query: str, found: list[Found]) -> str:
+def _told(query: str, found: list[Found]) -> str:
     """The results of a search as a model reads them."""
     if not found:
         return f'The search for "{query}" found nothing.'

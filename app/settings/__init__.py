@@ -7,11 +7,10 @@ from .base_urls import with_version
 from .configuration import Model, Settings
 from .files import FILE
 from .load import load
-from .mistakes import ConfigMistakesError, Excerpt, Mistake, did_you_mean
+from .mistakes import ConfigMistakesError, Mistake, did_you_mean
 from .search import Search
 from .secret import Secret
 from .server import Key, Seal, Server
-from .shared_limits import SharedLimits
 from .sources import GIVEN
 from .upstream import Upstream
 from .values import is_loopback
@@ -20,7 +19,6 @@ __all__ = [
     "FILE",
     "GIVEN",
     "ConfigMistakesError",
-    "Excerpt",
     "Key",
     "Mistake",
     "Model",
@@ -29,7 +27,6 @@ __all__ = [
     "Secret",
     "Server",
     "Settings",
-    "SharedLimits",
     "Upstream",
     "did_you_mean",
     "is_loopback",

@@ -9,7 +9,6 @@ from pydantic import Field, model_validator
 from ..options import ModelOptions, RelayedTools, Table
 from .search import Search
 from .server import Key, KeyTable, Seal, Server
-from .shared_limits import SharedLimits
 from .upstream import Upstream
 from .values import Name, is_loopback
 
@@ -49,22 +48,20 @@ class Tables(Table):
     server: Server = Server()
     seal: Seal = Seal()
     search: Search = Search()
-    limits: SharedLimits = SharedLimits()
     keys: tuple[KeyTable, ...] = ()
     upstreams: dict[Name, Upstream] = Field(default_factory=dict)
     models: dict[Name, Model] = Field(default_factory=dict)
 
 
-ROWS: Mapping[str, type[Server | Seal | Search | SharedLimits | KeyTable | Upstream | Model]] = {
+ROWS: Mapping[str, type[Server | Seal | Search | KeyTable | Upstream | Model]] = {
     "server": Server,
     "seal": Seal,
     "search": Search,
-    "limits": SharedLimits,
     "keys": KeyTable,
     "upstreams": Upstream,
     "models": Model,
 }
-"""The tables of the file: `[server]`, `[seal]`, `[search]` and `[limits]` themselves, and each entry of the others."""
+"""The tables of the file: `[server]`, `[seal]` and `[search]` themselves, and each entry of the others."""
 WATCHED = 1000
 """The turns that the inspector of a server keeps which only this machine can call, if the settings name no number."""
 DEMO_UPSTREAMS: Mapping[str, Upstream] = {"demo": Upstream(via="demo")}
@@ -78,7 +75,6 @@ class Settings:
     server: Server = field(default_factory=Server)
     seal: Seal = field(default_factory=Seal)
     search: Search = field(default_factory=Search)
-    limits: SharedLimits = field(default_factory=SharedLimits)
     keys: tuple[Key, ...] = ()
     upstreams: Mapping[str, Upstream] = field(default_factory=lambda: dict(DEMO_UPSTREAMS))
     models: Mapping[str, Model] = field(default_factory=lambda: dict(DEMO_MODELS))

@@ -6,6 +6,7 @@ from pydantic_core import ErrorDetails
 
 from ..options import Can, Table
 from .configuration import ROWS
+from .gone import instead_of
 from .mistakes import Mistake, Path, did_you_mean, spelled
 from .server import Server
 from .sources import Sources
@@ -37,7 +38,8 @@ def invalid(sources: Sources, path: Path, detail: ErrorDetails) -> Mistake:
     value = detail["input"]
     match detail["type"]:
         case "extra_forbidden":
-            message = f"is not a setting here{_elsewhere(path)}"
+            instead = instead_of("setting", ".".join(map(str, (path[0], *(path[2:] or path[1:])))))
+            message = f"is gone; {instead}" if instead else f"is not a setting here{_elsewhere(path)}"
         case "literal_error":
             choices = [word.strip("'") for word in re.split(", | or ", context["expected"])]
             message = f"must be one of {', '.join(choices)}"
@@ -51,7 +53,7 @@ def invalid(sources: Sources, path: Path, detail: ErrorDetails) -> Mistake:
         case other:
             limits = {name: _plain(limit) for name, limit in context.items()}
             message = _MESSAGES.get(other, "is not valid").format(**limits)
-    return sources.mistake(path, message, at_key=detail["type"] == "extra_forbidden")
+    return sources.mistake(path, message)
 
 
 def _plain(number: object) -> object:

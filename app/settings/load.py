@@ -73,13 +73,12 @@ def load(
     if tables and not tables.keys and not tables.server.insecure_no_auth and not is_loopback(tables.server.host):
         mistakes.append(sources.mistake(("server", "host"), _OPEN_TO_ALL))
     if tables is None or mistakes:
-        raise ConfigMistakesError(sorted(mistakes, key=_reading_order), sources.file)
+        raise ConfigMistakesError(sorted(mistakes, key=lambda each: each[:2]), sources.file)
     bare = not tables.models and not tables.upstreams
     return Settings(
         server=tables.server,
         seal=tables.seal,
         search=tables.search,
-        limits=tables.limits,
         keys=tuple(table.key() for table in tables.keys),
         upstreams=dict(DEMO_UPSTREAMS) if bare else tables.upstreams,
         models=dict(DEMO_MODELS) if bare else tables.models,
@@ -142,12 +141,6 @@ def _provider_mistakes(sources: Sources, known_providers: Callable[[], Collectio
         if provider not in known:
             message = f'litellm knows no provider "{provider}"{did_you_mean(provider, known)}'
             yield sources.mistake(path, message)
-
-
-def _reading_order(mistake: Mistake) -> tuple[str, int, int]:
-    """Sorts by the places in the file, then environment and flags."""
-    place = mistake.excerpt
-    return (mistake.where, place.line, place.column) if place else (mistake.where, 0, 0)
 
 
 def _table(value: Any) -> dict[str, Any]:

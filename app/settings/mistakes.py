@@ -22,34 +22,15 @@ def spelled(path: Path) -> str:
     return text
 
 
-class Excerpt(NamedTuple):
-    """A line of the file, without its secrets, and the part of it that is wrong."""
-
-    line: int
-    """From 1."""
-    column: int
-    """From 1: of the part, in the file itself."""
-    text: str
-    start: int
-    """From 0: of the part, in `text`."""
-    length: int
-
-
 class Mistake(NamedTuple):
     """One mistake: where it is (`am-proxy.toml`, `AM_PORT`, `--port`), in which setting, and what is wrong."""
 
     where: str
     path: str
     message: str
-    excerpt: Excerpt | None = None
-
-    @property
-    def location(self) -> str:
-        """`am-proxy.toml:3:8`, `AM_PORT`, `--port`."""
-        return f"{self.where}:{self.excerpt.line}:{self.excerpt.column}" if self.excerpt else self.where
 
     def __str__(self) -> str:
-        return ": ".join(word for word in (self.location, self.path, self.message) if word)
+        return ": ".join(word for word in (self.where, self.path, self.message) if word)
 
 
 class ConfigMistakesError(Exception):

@@ -5,13 +5,11 @@ from itertools import islice
 from typing import Any, Final
 
 from ..options import Table
-from ..providers.lookup import BY_NAME, provider_of
 from .configuration import Model
 from .mistakes import Mistake, Path, did_you_mean
 from .sources import Sources
 from .upstream import Upstream
 
-_ENFORCING: Final = sorted(name for name, provider in BY_NAME.items() if provider.enforces_patterns)
 _MOST: Final = 8
 """Names of upstreams that a mistake lists."""
 
@@ -35,58 +33,11 @@ def mistakes_between_tables(sources: Sources) -> Iterable[Mistake]:
             yield sources.mistake(path, f'there is no upstream "{upstream}"{near}')
         elif "*" in name and name != "*":
             yield sources.mistake(path, 'is no pattern: only "*" alone stands for other names')
-        yield from _searches_nowhere(sources, name, _table(model), upstreams)
-        yield from _grammars_in_vain(sources, name, _table(model), upstreams)
     if upstreams and not models:
         path = ("upstreams",)
         message = 'no model leads here: add [models."*"] or [models.<name>] with upstream = …'
         yield sources.mistake(path, message)
     yield from _duplicate_keys(sources)
-
-
-def _grammars_in_vain(
-    sources: Sources, name: str, model: dict[str, Any], upstreams: dict[str, Any]
-) -> Iterable[Mistake]:
-    """Mistakes in a model's `grammars`: its model cannot be asked again, or its server is not known to enforce any."""
-    path: Path = ("models", name, "grammars")
-    tables = [_table(upstreams.get(each)) for each in _upstreams_of(model)]
-    if model.get("grammars") == "ask_again":
-        if model.get("search") is True:
-            yield sources.mistake(path, "needs search = false: a model is asked again for only one of the two")
-        if any(table.get("via") == "responses" for table in tables):
-            yield sources.mistake(path, 'means nothing here: over via = "responses" answers are passed on as they come')
-    if model.get("grammars") == "enforce" and not all(map(_enforces, tables)):
-        known = " or ".join(f'"{each}"' for each in _ENFORCING)
-        yield sources.mistake(path, f'needs an upstream with via = "chat" and provider = {known}')
-
-
-def _enforces(upstream: dict[str, Any]) -> bool:
-    provider = upstream.get("provider")
-    return upstream.get("via") == "chat" and isinstance(provider, str) and provider_of(provider).enforces_patterns
-
-
-def _upstreams_of(model: dict[str, Any]) -> list[str]:
-    several = model.get("upstreams")
-    names = several if isinstance(several, list) else [model.get("upstream")]
-    return [each for each in names if isinstance(each, str)]
-
-
-def _searches_nowhere(
-    sources: Sources, name: str, model: dict[str, Any], upstreams: dict[str, Any]
-) -> Iterable[Mistake]:
-    """Mistakes in a model's `search`: this server has none, or the model's server has its own way."""
-    path: Path = ("models", name, "search")
-    if model.get("search") is not True:
-        return
-    if model.get("web_search") is True:
-        yield sources.mistake(path, "needs web_search = false: only one of the two can search")
-    if _table(sources.data.get("search")).get("backend", "none") == "none":
-        yield sources.mistake(path, 'needs a server that searches: [search] with backend = "searxng" or another one')
-    if any(_table(upstreams.get(each)).get("via") == "responses" for each in _upstreams_of(model)):
-        message = (
-            'is not possible over via = "responses", where only the model\'s own server searches: use via = "chat"'
-        )
-        yield sources.mistake(path, message)
 
 
 def _instead_of(upstream: str, upstreams: Iterable[str]) -> str:

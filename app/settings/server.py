@@ -119,15 +119,13 @@ class _ServerLimits(Table):
     programs."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     """The lowest level that is logged. The line of a turn is info."""
-    log_bodies: bool = False
-    """True: requests and answers are logged, without files, images and encrypted content. For debugging."""
     metrics: Literal["key", "open", "off"] = "key"
     """Who may read `/metrics`: callers with a key (everyone, where there are no keys), everyone, or no one."""
     traces: Collector = ""
     """Address of an OpenTelemetry collector that accepts spans over HTTP (`http://…/v1/traces`); empty: no traces."""
     ui: bool = True
-    """False: no inspector at `/`. If other machines can reach the server and there are no keys, it is off in any
-    case."""
+    """False: no inspector at `/`. If other machines can reach the server and there are no keys, or if there are several
+    workers, it is off in any case."""
     watch: int | None = Field(default=None, ge=0, le=10_000)
     """Number of recent turns that the inspector keeps, with their requests and answers, in memory only. By default 1000
     if only this machine can call the server (no `allowed_hosts`, no `cors_origins`), otherwise 0."""
@@ -189,8 +187,7 @@ class KeyTable(Table):
     models: tuple[Name, ...] = ("*",)
     """Public model names that it may use; patterns such as `gpt-*` are possible."""
     requests_per_minute: int | None = Field(default=None, ge=1)
-    """Turns that may start in a minute; without it, there is no limit. Each copy counts separately, with all its
-    workers, unless `[limits]` has a store."""
+    """Turns that may start in a minute; without it, there is no limit. Each process counts separately."""
     concurrency: int | None = Field(default=None, ge=1)
     """Turns at the same time; without it, the share that `max_turns` leaves to each caller, or all turns if there is
     only one key."""

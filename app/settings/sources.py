@@ -7,10 +7,11 @@ from typing import Any
 
 from .files import CODEX, OLD_FILE, owner_of, usual_files
 from .given_provider import complete_from_provider
+from .gone import instead_of
 from .literal_types import wrong_types
 from .mistakes import Mistake, Path, did_you_mean, spelled
 from .server import Server
-from .toml_file import TomlFile, UnreadableFileError, read, reason
+from .toml_file import UnreadableFileError, read, reason
 
 GIVEN = "upstream"
 """The name of the upstream that `--upstream`, `--provider` or their variables make."""
@@ -29,8 +30,6 @@ _OF_MESSAGES = "/v1/messages"
 """The end of an address that says how its server is to be asked."""
 _ENVIRONMENT: dict[str, Path] = {
     **{f"AM_{name.upper()}": ("server", name) for name in Server.model_fields},
-    "AM_LIMIT_STORE": ("limits", "store"),
-    "AM_LIMIT_STORE_PASSWORD": ("limits", "password"),
     "AM_UPSTREAM": (*_GIVEN, "base_url"),
     "AM_UPSTREAM_KEY": (*_GIVEN, "api_key"),
     "AM_UPSTREAM_VIA": (*_GIVEN, "via"),
@@ -53,7 +52,6 @@ class Sources:
         self.folder = folder
         self.file: str | None = None
         self.data: dict[str, Any] = {}
-        self._toml: TomlFile | None = None
         self.origins: dict[Path, str] = {}
         self.locations: dict[Path, str] = {}
         """The flag or variable of each value that is not from the file: `AM_PORT`, `--port`."""
@@ -75,27 +73,19 @@ class Sources:
         return [*self.refused, *(mistake for found in self.unknown.values() for mistake in found)]
 
     def where(self, path: Path) -> str:
-        """The nearest location that is known for a path, as the origin of a value: `am-proxy.toml:3`, `AM_PORT`."""
-        near = self._nearest(path)
-        if near in self.locations or self._toml is None:
-            return self.locations.get(near, "")
-        return self._toml.origin(near) if near else self._toml.shown
+        """Where the value at a path comes from: `am-proxy.toml`, `AM_PORT`."""
+        return self._given_at(path) or self.file or ""
 
-    def mistake(self, path: Path, message: str, *, at_key: bool = False) -> Mistake:
+    def mistake(self, path: Path, message: str) -> Mistake:
         """A mistake in the setting at this path. A flag or variable says itself which setting it is."""
-        near = self._nearest(path)
-        if near in self.locations:
-            return Mistake(self.locations[near], "", message)
-        if near and self._toml is not None:
-            return self._toml.mistake(near, path, message, at_key=at_key and near == path)
-        return Mistake(self.file or "", spelled(path), message)
+        given_at = self._given_at(path)
+        return Mistake(given_at or self.file or "", "" if given_at else spelled(path), message)
 
-    def _nearest(self, path: Path) -> Path:
-        """The path itself, or the table around it whose location is known."""
-        known = self._toml.places if self._toml else {}
-        while path and path not in self.locations and path not in known:
+    def _given_at(self, path: Path) -> str:
+        """The flag or variable with this path, or the table around it; empty for what is in the file."""
+        while path and path not in self.locations:
             path = path[:-1]
-        return path
+        return self.locations.get(path, "")
 
     def read_file(self, flag: str | None) -> None:
         """Reads the file named by the flag or `AM_CONFIG`, else the first of the usual files that exists."""
@@ -116,12 +106,12 @@ class Sources:
     def _read_path(self, path: FilePath, shown: str) -> None:
         self.file = shown
         try:
-            self._toml = read(path, shown)
+            data = read(path)
         except UnreadableFileError as error:
-            self.refused.append(error.mistake)
+            self.refused.append(Mistake(shown, "", str(error)))
         else:
-            self.data = self._filled(self._toml.data, (), path.parent)
-            for wrong, message in wrong_types(self._toml.data):
+            self.data = self._filled(data, (), path.parent)
+            for wrong, message in wrong_types(data):
                 self._add_unknown(wrong, message)
 
     def _filled(self, value: Any, path: Path, folder: FilePath) -> Any:
@@ -199,7 +189,10 @@ class Sources:
         self._read_seal_key()
         known = {*_ENVIRONMENT, ENVIRONMENT_KEY, SEAL_KEY, "AM_CONFIG"}
         for name in sorted(name for name in self.environ if name.startswith("AM_") and name not in known):
-            if near := did_you_mean(name, known):
+            instead = instead_of("setting", name) or instead_of("setting", f"server.{name[3:].lower()}")
+            if instead and self.environ[name]:
+                self.refused.append(Mistake(name, "", f"is gone; {instead}"))
+            elif near := did_you_mean(name, known):
                 self.notes.append(f"{name} is not a setting{near}")
 
     def _read_seal_key(self) -> None:

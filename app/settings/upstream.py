@@ -19,8 +19,6 @@ _ONLY: Final = {
     "named_tool_choice": "chat or litellm or messages or responses",
     "ids": "responses",
     **dict.fromkeys(RelayedTools.model_fields, "responses"),
-    "recordings": "replay",
-    "recorded_pace": "replay",
 }
 """Settings that only some kinds of upstream have, with these kinds."""
 
@@ -30,7 +28,7 @@ class _UpstreamConnection(Table):
 
     via: Via = "litellm"
     """How it is called: through litellm, as a chat-completions server, by Anthropic's Messages API, or as a Responses
-    server; `demo` is the embedded model, and `replay` answers from recordings."""
+    server; `demo` is the embedded model."""
     provider: Annotated[str, Field(pattern=r"^[a-z0-9_-]{1,64}$")] | None = None
     """The provider. With `litellm`, litellm's prefix for it; with `chat`, `messages` or `responses`, one of the
     [providers](providers.md) whose address, key variable and compatibility settings are built in."""
@@ -79,11 +77,6 @@ class Upstream(ChatCompat, RelayedTools, _UpstreamConnection):
     ids: ResponseIds = "am"
     """Ids of responses and items, and encrypted reasoning. am: with this server's prefix, and the original inside;
     keep: unchanged."""
-
-    recordings: str = ""
-    """The folder with the recordings from which it answers. See [recordings](recordings.md)."""
-    recorded_pace: bool = False
-    """True: answers come as late as they came when they were recorded; false: at once."""
 
     @field_validator("base_url")
     @classmethod
@@ -138,16 +131,14 @@ class Upstream(ChatCompat, RelayedTools, _UpstreamConnection):
     def _fits_together(self) -> Self:
         message = ""
         match self.via:
-            case "demo" | "replay" if self.provider or self.api_key or self.base_url:
-                message = f'via = "{self.via}" takes no provider, api_key or base_url: it runs inside this server'
-            case "replay" if not self.recordings:
-                message = 'via = "replay" needs recordings: the folder that `serve --record` wrote'
+            case "demo" if self.provider or self.api_key or self.base_url:
+                message = 'via = "demo" takes no provider, api_key or base_url: it runs inside this server'
             case "chat" | "messages" | "responses" if fault := self._provider_fault:
                 message = f'{fault}: leave provider out and say base_url, or say via = "litellm"'
             case "chat" | "messages" | "responses" if not self.base_url:
                 message = f'via = "{self.via}" needs a base_url'
-            case "demo" | "replay" if self.auth == "passthrough":
-                message = f'via = "{self.via}" asks for no key: leave auth out'
+            case "demo" if self.auth == "passthrough":
+                message = 'via = "demo" asks for no key: leave auth out'
             case _ if self.auth == "passthrough" and self.api_key:
                 message = 'takes either api_key or auth = "passthrough"'
             case "litellm" if self.auth == "passthrough" and not self._sends_any_key:

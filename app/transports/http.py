@@ -53,13 +53,11 @@ class Http:
         server: Server,
         searcher: Searcher,
         started: int,
-        has_page: bool,
     ) -> None:
         self._limits = service.limits
         self._catalogue = catalogue
         self._auth = auth
         self._started = started
-        self._welcome = WELCOME | ({"documentation": "GET /docs"} if has_page else {})
         self.turns: Mapping[str, ASGIApp] = {
             **_turn_endpoints(service, auth, bodies, server),
             **dict.fromkeys(
@@ -122,7 +120,7 @@ class Http:
 
     async def welcome(self) -> HttpResponse:
         """What is here, for a person who opens the base URL in a browser."""
-        return JSONResponse(self._welcome)
+        return JSONResponse(WELCOME)
 
     async def describe(self) -> HttpResponse:
         """The OpenAPI document. Nothing in it is secret."""
@@ -136,11 +134,7 @@ class Http:
         """Whether new requests are accepted."""
         if not self._limits.ready:
             return JSONResponse({"status": "stopping"}, status_code=HTTPStatus.SERVICE_UNAVAILABLE)
-        store = self._limits.store
-        if store is None:
-            return JSONResponse({"status": "ok"})
-        state = "reachable" if store.reachable else "unreachable: this process applies its own limits"
-        return JSONResponse({"status": "ok", "limit_store": state})
+        return JSONResponse({"status": "ok"})
 
     def _admit(self, caller: Key) -> Callable[[], None] | None:
         """A slot for asking an upstream for its list, as for a turn: what gives it back, or None if there is none."""

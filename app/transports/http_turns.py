@@ -24,7 +24,6 @@ from starlette.responses import Response as HttpResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ..emitter.encoded_size import size_of
-from ..fair_rounds import wait_to_start
 from ..off_loop import off_loop
 from ..protocol.events import Event, LastEvent, RelayedLast, is_last
 from ..protocol.problems import Problem, ProblemError
@@ -102,18 +101,16 @@ class TurnEndpoint(ABC):
     def _turn(self, **fields: Any) -> TurnLifecycle:
         return self.service.turn(**fields)
 
-    async def _admitted(self, turn: TurnLifecycle, scope: Scope) -> Headers:
+    def _admitted(self, turn: TurnLifecycle, scope: Scope) -> Headers:
         """Admits the turn; returns the headers of its request."""
         headers = Headers(scope=scope)
         caller = self.auth.caller(headers)
         vouch(scope, caller)
         try:
-            if (decided := turn.admit(caller)) is not None:
-                await decided
+            turn.admit(caller)
             vouch(scope)
         finally:  # a refusal has these headers too
             scope["state"]["headers"] = self.service.limits.headers(caller)
-        await wait_to_start(caller.owner)
         turn.log.reached("admitted")
         return headers
 
@@ -142,7 +139,7 @@ class CreateEndpoint(TurnEndpoint):
         return None
 
     async def _begin(self, turn: TurnLifecycle, scope: Scope, client: UntilDisconnect) -> tuple[BegunTurn, bool]:
-        headers = await self._admitted(turn, scope)
+        headers = self._admitted(turn, scope)
         async with self._body(turn, headers, client) as body:
             create = await self.service.read(body, turn)
             originator = value_of(headers.raw, b"originator")
@@ -170,7 +167,7 @@ class SummaryEndpoint(TurnEndpoint):
     async def _begin(
         self, turn: TurnLifecycle, scope: Scope, client: UntilDisconnect
     ) -> tuple[BegunTurn, list[dict[str, Any]]]:
-        async with self._body(turn, await self._admitted(turn, scope), client) as body:
+        async with self._body(turn, self._admitted(turn, scope), client) as body:
             create = await self.service.read_for_summary(body, turn)
             running = await self.service.begin(create, turn, originator="")
             return running, await self.service.kept(create)
@@ -183,7 +180,7 @@ class CountEndpoint(TurnEndpoint):
         return self.service.count_only(**fields)
 
     async def _serve(self, turn: TurnLifecycle, scope: Scope, client: UntilDisconnect, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
-        headers = await self._admitted(turn, scope)
+        headers = self._admitted(turn, scope)
         async with self._body(turn, headers, client) as body:
             create = await self.service.read(body, turn)
             counted, warnings = await self.service.count(create, turn, originator=value_of(headers.raw, b"originator"))

@@ -30,7 +30,7 @@ class SearchEndpoint(TurnEndpoint):
 
     async def _serve(self, turn: TurnLifecycle, scope: Scope, client: UntilDisconnect, send: Send) -> HttpResponse:  # noqa: ARG002 — it is sent later
         self.auth.key_holder(Headers(scope=scope), "This server searches the web")
-        async with self._body(turn, await self._admitted(turn, scope), client) as body:
+        async with self._body(turn, self._admitted(turn, scope), client) as body:
             raw = await self.service.decode(body)
             request = await off_loop(len(body), parse_search_request, raw)
             turn.log.note(model=request.model[:LOGGED_NAME])

@@ -31,7 +31,6 @@ from starlette.types import Receive, Send
 
 from ..off_loop import OWNER, off_loop
 from ..parsing.frame_head import CREATE, read_head
-from ..parsing.steer_frame import SteerFrame
 from ..protocol.control_events import ControlEvent
 from ..protocol.problems import Problem, ProblemError
 from ..settings import Key, Server
@@ -39,7 +38,7 @@ from ..turns.conversation_memory import ConversationMemory
 from ..turns.lifecycle import ClientGoneError, TurnLifecycle
 from ..turns.log import told_by
 from ..turns.service import TurnService
-from .websocket_control import CONTROL, ControlFrame, ControlReply, check_ids, check_length, unknown_type
+from .websocket_control import CONTROL, ControlReply, check_ids, check_length, unknown_type
 from .websocket_frames import FULL, STOPPING, FrameSender, WaitingFrames
 from .websocket_guard import DRAIN, POLICY, FrameBudget
 from .websocket_lanes import Lane, LaneContext
@@ -160,9 +159,9 @@ class Connection:
         check_length(kind, len(frame))
         if kind not in CONTROL:
             return ControlReply(unknown_type(kind))
-        control = ControlFrame(await self.service.decode(frame), len(frame))
-        check_ids(control.raw)
-        return await CONTROL[kind](control, self)
+        raw = await self.service.decode(frame)
+        check_ids(raw)
+        return CONTROL[kind](raw, self)
 
     async def _reply(self, event: ControlEvent | Problem, lane: str | None, echoed: int) -> None:
         if isinstance(event, Problem):
@@ -177,14 +176,6 @@ class Connection:
         if response_id is None:
             return next((lane for lane in running if lane.name == name), None)
         return next((lane for lane in running if lane.response_id == response_id), None)
-
-    def is_known(self, response_id: object) -> bool:
-        """Whether the response has ended, and is remembered."""
-        return self.memory.knows(response_id)
-
-    async def steer_of(self, control: ControlFrame) -> SteerFrame:
-        """The `response.steer` frame. Raises `ProblemError` if it is invalid."""
-        return await self.service.steer_of(control.raw, control.size)
 
     def _lane(self, name: str | None) -> Lane | None:
         """The lane of this name; None if it is new, and one name too many."""

@@ -1,20 +1,12 @@
 """Frames of a websocket that start no turn: those that end a running one, and those that get an error at once."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol
 
-from ..parsing.steer_frame import SteerFrame
 from ..parsing.validation import SHOWN, wrong_type
-from ..protocol.control_events import (
-    ControlError,
-    ControlEvent,
-    FailedSteer,
-    InjectFailed,
-    InterruptAccepted,
-    InterruptFailed,
-    SteerFailed,
-)
-from ..protocol.problems import Problem, ProblemError, refuse
+from ..protocol.control_events import ControlError, ControlEvent, InterruptAccepted, InterruptFailed
+from ..protocol.problems import Problem, refuse
+from ..settings.gone import instead_of
 from .websocket_lanes import Lane
 
 Json = dict[str, Any]
@@ -27,22 +19,6 @@ class Responses(Protocol):
         """The lane that runs this response; for None the lane of this name, if it runs one."""
         ...
 
-    def is_known(self, response_id: object) -> bool:
-        """Whether the response has ended, and is remembered."""
-        ...
-
-    async def steer_of(self, control: "ControlFrame") -> SteerFrame:
-        """The `response.steer` frame. Raises `ProblemError` if it is invalid."""
-        ...
-
-
-class ControlFrame(NamedTuple):
-    """A frame that starts no turn."""
-
-    raw: Json
-    size: int
-    """Bytes of the frame."""
-
 
 class ControlReply(NamedTuple):
     """What is sent at once, and the lane that it names."""
@@ -53,24 +29,10 @@ class ControlReply(NamedTuple):
 
 LONGEST: Final = 1024 * 1024
 """Bytes of a frame that starts no turn. It holds no slot, and others wait while it is read."""
-LONGEST_STEER: Final = 4 * LONGEST
-"""Of one that may bring a picture."""
 LONGEST_ID: Final = 1024
 """Characters of an id, which the answer repeats."""
-STEER: Final = "response.steer"
 DISCARD: Final = "discard_partial_items"
 """The mode of a `response.interrupt`, and the only one that is known."""
-NO_INJECTION: Final = ControlError(
-    code="response_not_found",
-    message="No response of this server takes input while it runs. Send the input in a 'response.create'.",
-)
-NO_RESPONSE: Final = ControlError(
-    code="response_not_found", message="No response with this 'previous_response_id' runs on this connection."
-)
-COMPLETED: Final = ControlError(
-    code="response_already_completed",
-    message="The response is complete. Send the input in a 'response.create' that continues it.",
-)
 NOT_RUNNING: Final = ControlError(
     code="response_not_found", message="No response with this 'response_id' runs on this connection."
 )
@@ -85,31 +47,11 @@ NOTHING_TO_CANCEL: Final = Problem(
 )
 
 
-async def _steer(control: ControlFrame, responses: Responses) -> ControlReply | None:
-    given = FailedSteer(previous_response_id=control.raw.get("previous_response_id"), input=control.raw.get("input"))
-    try:
-        frame = await responses.steer_of(control)
-    except ProblemError as error:
-        invalid = ControlError(code="invalid_input", message=error.problem.message)
-        return ControlReply(SteerFailed(error=invalid, steer=given))
-    lane = responses.running(frame.previous_response_id)
-    if lane is None:
-        known = responses.is_known(frame.previous_response_id)
-        return ControlReply(SteerFailed(error=COMPLETED if known else NO_RESPONSE, steer=given))
-    refusal = lane.steer(frame, control.size)
-    return None if refusal is None else ControlReply(SteerFailed(error=refusal, steer=given), lane.name)
-
-
-async def _inject(control: ControlFrame, _: Responses) -> ControlReply:
-    raw = control.raw
-    return ControlReply(InjectFailed(response_id=raw.get("response_id"), input=raw.get("input"), error=NO_INJECTION))
-
-
-async def _interrupt(control: ControlFrame, responses: Responses) -> ControlReply | None:
-    response_id = control.raw.get("response_id")
-    if control.raw.get("mode", DISCARD) != DISCARD:
+def _interrupt(raw: Json, responses: Responses) -> ControlReply | None:
+    response_id = raw.get("response_id")
+    if raw.get("mode", DISCARD) != DISCARD:
         return ControlReply(InterruptFailed(response_id=response_id, error=NO_SUCH_MODE))
-    lane = responses.running(response_id, control.raw.get("stream_id"))
+    lane = responses.running(response_id, raw.get("stream_id"))
     if lane is None or lane.response_id is None:
         return ControlReply(InterruptFailed(response_id=response_id, error=NOT_RUNNING))
     known = lane.response_id
@@ -118,17 +60,15 @@ async def _interrupt(control: ControlFrame, responses: Responses) -> ControlRepl
     return None
 
 
-async def _cancel(control: ControlFrame, responses: Responses) -> ControlReply | None:
-    lane = responses.running(control.raw.get("response_id"), control.raw.get("stream_id"))
+def _cancel(raw: Json, responses: Responses) -> ControlReply | None:
+    lane = responses.running(raw.get("response_id"), raw.get("stream_id"))
     if lane is None:
         return ControlReply(NOTHING_TO_CANCEL)
     lane.stop("cancelled")
     return None
 
 
-CONTROL: Final[dict[str, Callable[[ControlFrame, Responses], Awaitable[ControlReply | None]]]] = {
-    STEER: _steer,
-    "response.inject": _inject,
+CONTROL: Final[dict[str, Callable[[Json, Responses], ControlReply | None]]] = {
     "response.interrupt": _interrupt,
     "response.cancel": _cancel,
 }
@@ -137,9 +77,8 @@ CONTROL: Final[dict[str, Callable[[ControlFrame, Responses], Awaitable[ControlRe
 
 def check_length(kind: str, size: int) -> None:
     """Refuses a frame that starts no turn, and has too many bytes to be decoded."""
-    most = LONGEST_STEER if kind == STEER else LONGEST
-    if size > most:
-        message = f"A frame of the type '{_shown(kind)}' may have at most {most} bytes, and this one has {size}."
+    if size > LONGEST:
+        message = f"A frame of the type '{_shown(kind)}' may have at most {LONGEST} bytes, and this one has {size}."
         raise refuse("request_too_large", message)
 
 
@@ -157,6 +96,8 @@ def check_ids(raw: Json) -> None:
 def unknown_type(kind: str) -> Problem:
     """The problem of a frame of any other type."""
     message = f"Invalid value for 'type': this server takes 'response.create' frames, and knows no '{_shown(kind)}'."
+    if instead := instead_of("frame", kind):
+        message = f"'{kind}' is gone; {instead}."
     return Problem(code="invalid_value", message=message, param="type")
 
 

@@ -42,7 +42,6 @@ class WaitingFrames:
         """By lane, those that are not empty. Each frame with the bytes that are taken from the share for it."""
         self._number = 0
         self._bytes = 0
-        self._held = 0
 
     def of(self, lane: str | None) -> bool:
         """Whether a frame of this lane waits."""
@@ -78,23 +77,10 @@ class WaitingFrames:
             self._share.give_back(counted)
         return frame
 
-    def hold(self, size: int) -> bool:
-        """Counts bytes of input that waits elsewhere; False if there is no room."""
-        if self._held + size > self._most_bytes or not self._share.take(size):
-            return False
-        self._held += size
-        return True
-
-    def release(self, size: int) -> None:
-        """Such bytes wait no longer."""
-        self._held -= size
-        self._share.give_back(size)
-
     def clear(self) -> None:
         """Removes all frames."""
         for lane in self.lanes:
             self.pop(lane)
-        self.release(self._held)
 
 
 class FrameSender:

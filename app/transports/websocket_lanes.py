@@ -9,44 +9,23 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..emitter.encoded_size import size_of
 from ..emitter.rules import StopReason
-from ..fair_rounds import wait_to_start
 from ..off_loop import off_loop
 from ..parsing.create_frame import Frame, parse_frame
-from ..parsing.steer_frame import SteerFrame
-from ..protocol.control_events import ControlError
 from ..protocol.events import Event, LastEvent, RelayedLast, is_last
 from ..protocol.problems import ProblemError
 from ..protocol.warnings import ClientWarning
 from ..settings import Key, Server
-from ..turns.conversation_memory import (
-    ConversationMemory,
-    Remembered,
-    continued_input,
-    conversation_of,
-    waited_for,
-)
+from ..turns.conversation_memory import ConversationMemory, continued_input, conversation_of
 from ..turns.frame_positions import FramePositions
 from ..turns.lifecycle import RunningTurn, TurnLifecycle
-from ..turns.prompt_comparison import KnownPrompt
 from ..turns.service import BegunTurn, TurnService
 from ..turns.warning_output import not_told
 from . import sse
 from .websocket_frames import FrameSender, WaitingFrames, created_id, frames, send_one_by_one, warnings_by_position
-from .websocket_steering import (
-    ENDED,
-    NOT_SUPPORTED,
-    REPLACED,
-    TOO_MANY,
-    AcceptedSteer,
-    Steers,
-    insert_steers,
-    items_of,
-    not_created,
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +59,6 @@ class Lane:
         """The id of the running response, once the client knows it."""
         self._running: RunningTurn | None = None
         self._context = context
-        self._steers = Steers(name, context.sender, context.waiting, context.service.new_id)
 
     def start(self, tasks: asyncio.TaskGroup) -> None:
         """Runs the turns of the frames that wait, in a task of its own, unless it does already."""
@@ -109,43 +87,19 @@ class Lane:
             while context.waiting.of(self.name) and context.may_begin():
                 async with context.places:
                     if context.may_begin():
-                        await self._turns(context.waiting.pop(self.name))
+                        await self._turn(context.waiting.pop(self.name))
         finally:
             self.is_busy = False
             context.idle()
 
-    def steer(self, frame: SteerFrame, size: int) -> ControlError | None:
-        """Accepts what the user says while the turn runs; returns why not."""
-        if self._running is None or not self._running.can_be_steered:
-            return NOT_SUPPORTED
-        steer = self._steers.accept(frame, size)
-        if steer is None:
-            return TOO_MANY
-        self._running.insert(steer.accepted)
-        self._running.stop_at_boundary()
-        return None
-
-    async def _turns(self, data: bytes) -> None:
-        """The turn of a frame, and those that follow it because it was steered."""
-        ended = await self._turn(data)
-        while ended is not None:
-            self._steers.number = ended.last.sequence_number + 1
-            if self._steers.parent not in {None, ended.frame.previous_response_id} and ended.response_id is not None:
-                await self._steers.give_back(self._steers.take_waiting(), REPLACED)
-            steers = self._steers.take_accepted()
-            ended = await self._continued(ended, steers) if steers else None
-
-    async def _turn(self, data: bytes) -> "Ended | None":
-        """The turn of a frame; None if it was refused."""
+    async def _turn(self, data: bytes) -> None:
+        """The turn of a frame."""
         context, raw = self._context, dict[str, Any]()
         size, positions = len(data), FramePositions()
-        steers: list[AcceptedSteer] = []
         try:
             async with context.new_turn() as turn:
                 try:
-                    if (decided := turn.admit(context.caller)) is not None:
-                        await decided
-                    await wait_to_start(context.caller.owner)
+                    turn.admit(context.caller)
                     turn.log.reached("admitted")
                     turn.log.reached("body")
                     raw = await context.service.decode(data)
@@ -156,59 +110,24 @@ class Lane:
                         history = await off_loop(size, context.memory.recall, remembered, data)
                         frame.body["input"] = continued_input(history, frame.body.get("input"))
                         positions = FramePositions(len(history))
-                        if self._steers.parent == frame.previous_response_id and isinstance(frame.body["input"], list):
-                            steers = self._steers.take_waiting()
-                            inserted = insert_steers(frame.body["input"], len(history), steers)
-                            positions = FramePositions(len(history), inserted)
-                    return await self._answer(frame, size, turn, positions)
+                    await self._answer(frame, size, turn, positions)
                 except ProblemError as error:
                     raise ProblemError(positions.problem(error.problem)) from None
         except ProblemError as error:
             context.memory.forget(self.name, raw.get("previous_response_id"))
             await context.sender.error(error.problem, self.name)
-            if self._steers.parent == raw.get("previous_response_id"):
-                steers += self._steers.take_waiting()
-            self._steers.number = 0
-            await self._steers.give_back(steers, not_created(error.problem.message))
-            return None
 
-    async def _continued(self, ended: "Ended", steers: list[AcceptedSteer]) -> "Ended | None":
-        """Goes on after a response that was steered; None if no turn follows."""
-        context, response_id = self._context, ended.response_id
-        if response_id is None or ended.by_client or not context.may_begin():
-            await self._steers.give_back(steers, ENDED)
-            return None
-        if required := ended.required_input:
-            await self._steers.wait(steers, response_id, required)
-            return None
-        size, positions = len(ended.conversation) + sum(steer.size for steer in steers), FramePositions()
-        try:
-            async with context.new_turn() as turn:
-                if (decided := turn.admit(context.caller)) is not None:
-                    await decided
-                turn.log.reached("admitted")
-                turn.log.reached("body")
-                remembered = Remembered(response_id, ended.conversation, None)
-                history = await off_loop(size, context.memory.recall, remembered)
-                body = {**ended.frame.body, "input": [*history, *items_of(steers)]}
-                positions = FramePositions(len(history))
-                return await self._answer(Frame(body, response_id), size, turn, positions)
-        except ProblemError as error:
-            await self._steers.give_back(steers, not_created(positions.problem(error.problem).message))
-            return None
-
-    async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle, positions: FramePositions) -> "Ended":
+    async def _answer(self, frame: Frame, size: int, turn: TurnLifecycle, positions: FramePositions) -> None:
         """Sends the answer."""
         service, patience = self._context.service, self._context.server.first_payload_wait
         create = await service.read_object(frame.body, turn, size, previous_response_id=frame.previous_response_id)
-        prompts = self._context.memory.prompts_for(self.name)
-        running = await service.begin(create, turn, originator=self._context.originator, memory=prompts)
+        running = await service.begin(create, turn, originator=self._context.originator)
         if isinstance(running, RunningTurn):
             self._running = running
         try:
             await running.open(patience)
             turn.log.note(status=HTTPStatus.OK.value)
-            return await self._send_batches(turn, frame, size, running, positions)
+            await self._send_batches(turn, frame, size, running, positions)
         finally:
             self._running = self.response_id = None
 
@@ -219,9 +138,9 @@ class Lane:
         size: int,
         running: BegunTurn,
         positions: FramePositions,
-    ) -> "Ended":
+    ) -> None:
         """Sends the batches of a turn with their warnings, late ones in the last event."""
-        sender, last, ended = self._context.sender, None, None
+        sender, last = self._context.sender, None
         told: Sequence[ClientWarning] = ()
         async for batch in running.batches():
             turn.sends(batch)
@@ -233,41 +152,17 @@ class Lane:
                 self.response_id = created_id(batch[0])
             last = batch[-1]
             if is_last(batch):
-                ended = await self._remember(frame, sse.checked_last(last), size, running.prompt)
+                await self._remember(frame, sse.checked_last(last), size)
             if sse.is_short(batch, size):
                 await sender.send(*frames(batch, warnings, self.name))
             else:
                 await send_one_by_one(batch, warnings, self.name, size, sender.send)
-        return ended or Ended(frame, sse.checked_last(last))
+        sse.checked_last(last)
 
-    async def _remember(
-        self, frame: Frame, last: LastEvent | RelayedLast, size: int, prompt: KnownPrompt | None
-    ) -> "Ended":
+    async def _remember(self, frame: Frame, last: LastEvent | RelayedLast, size: int) -> None:
         memory = self._context.memory
         if last.response.status == "failed":
             memory.forget(self.name, frame.previous_response_id)
-            return Ended(frame, last)
+            return
         outcome = await off_loop(size + size_of(last, 0), conversation_of, frame.body["input"], last)
-        memory.keep(self.name, *outcome, prompt)
-        return Ended(frame, last, *outcome)
-
-
-class Ended(NamedTuple):
-    """A turn whose last event was sent."""
-
-    frame: Frame
-    last: LastEvent | RelayedLast
-    response_id: str | None = None
-    """None if it failed."""
-    conversation: bytes = b""
-
-    @property
-    def by_client(self) -> bool:
-        """Whether its client ended it."""
-        details = self.last.response.incomplete_details
-        return details is not None and details.reason == "interrupted"
-
-    @property
-    def required_input(self) -> list[dict[str, Any]]:
-        """What its calls wait for."""
-        return waited_for(self.last)
+        memory.keep(self.name, *outcome)

@@ -12,7 +12,6 @@ from ..upstreams.clocks import Clocks
 from ..upstreams.port import UpstreamRefused
 from .direct_client import DirectClient
 from .log import TurnLog
-from .prompt_comparison import PromptComparison
 from .upstream_log import Asked, UpstreamLog
 from .warning_output import bounded
 
@@ -42,8 +41,6 @@ class Asks:
         self._request: CreateResponse | None = request
         self._log = turn_log
         self._upstream_log = upstream_log
-        self.comparison: PromptComparison | None = None
-        """Compares each prompt with earlier ones, if there are any or the client wants it."""
         self._explains = explains
         self._is_logged = False
         """Whether the log of upstreams has the failure of the ask that was sent last."""
@@ -70,11 +67,9 @@ class Asks:
         """The route to the upstream that was asked last."""
         return self._route
 
-    async def asked(self, route: Route, turn: AnyTurn) -> None:
+    def asked(self, route: Route, turn: AnyTurn) -> None:
         """Called when an upstream is sent the ask of a turn."""
         assert self._request is not None  # noqa: S101 — our own misuse: no ask follows the answer
-        if self.comparison is not None:
-            await self.comparison.asked(route, turn)
         self._route, self.turn = route, turn
         self._is_logged = False
         self._log.explain("")
@@ -122,10 +117,6 @@ class Asks:
     def answered(self) -> None:
         """Called when an upstream answers. No other one will be asked, so the request is released."""
         self._request = None
-
-    def again(self, request: CreateResponse) -> None:
-        """Called before an upstream that has answered is asked once more for the same request."""
-        self._request = request
 
     def ended(self, problem: Problem) -> None:
         """Called at the end of a turn that failed, or was refused. Records a failure of the upstream that is not."""

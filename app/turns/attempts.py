@@ -24,12 +24,12 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from ..catalogue import Route
+from ..compaction.summary_turn import SummaryTurn
 from ..dialects.chat.chat_options import ChatOptions
 from ..dialects.messages.messages_options import MessagesOptions
 from ..dialects.responses.bridged_body import may_have_functions_only
 from ..dialects.responses.relay_options import RelayOptions
 from ..dialects.responses.relayed_body import gives_state
-from ..loop_delay import loop_delay
 from ..new_turns import AnyTurn
 from ..off_loop import off_loop
 from ..protocol.problems import Problem, ProblemError
@@ -50,13 +50,6 @@ ELSEWHERE: Final = frozenset(
 """Codes of problems after which the next upstream is asked."""
 FAILURES: Final = frozenset({"overloaded", "upstream_error", "upstream_timeout"})
 """Codes that count as failures of an upstream, although the request may cause them. Our own faults never count."""
-MOST_HALVINGS: Final = 6
-"""How often a conversation is made shorter for an upstream that refuses it as too long."""
-LEAST_REFUSED: Final = 500
-"""Estimated tokens. A shorter ask is not made shorter still."""
-OWN_DELAY: Final = 0.5
-"""Share of the time given to an upstream. If this process itself was late by as much, a time-out does not count."""
-
 ENFORCES_NOTHING: Final[dict[str, Any]] = {
     "strict_tools": False,
     "structured_output": (),
@@ -92,7 +85,7 @@ async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, a
                 asks.retried(route)
             continue
         asked = True
-        await asks.asked(route, asking)
+        asks.asked(route, asking)
         GOES_ON.set(partial(asks.goes_on, route))
         try:
             return await _ask(route, asking, asks)
@@ -116,24 +109,21 @@ async def _ask(route: Route, turn: AnyTurn, asks: Asks) -> Answer:
     model = route.entry.model or route.model
     try:
         for left in range(breaker.retries, -1, -1):
-            with loop_delay().share() as own_delay:
-                try:
-                    answer = await _open(route, turn)
-                except UpstreamRefused as refused:
-                    if refused.timed_out and own_delay() >= OWN_DELAY:
-                        raise  # the upstream may have answered while this process did not read
-                    if left and _soon(refused.wait) and breaker.may_ask_again(route.owner):
-                        asks.retried(route)
-                        await asyncio.sleep(refused.wait or 0)
-                        continue
-                    answered = True
-                    if refused.outage is not None:
-                        breaker.failure(route.owner, model, kind=refused.outage)
-                    elif refused.problem.code in FAILURES:
-                        breaker.failure(route.owner, model, kind="failed")
-                    else:
-                        breaker.success(route.owner, model)
-                    raise
+            try:
+                answer = await _open(route, turn)
+            except UpstreamRefused as refused:
+                if left and _soon(refused.wait) and breaker.may_ask_again(route.owner):
+                    asks.retried(route)
+                    await asyncio.sleep(refused.wait or 0)
+                    continue
+                answered = True
+                if refused.outage is not None:
+                    breaker.failure(route.owner, model, kind=refused.outage)
+                elif refused.problem.code in FAILURES:
+                    breaker.failure(route.owner, model, kind="failed")
+                else:
+                    breaker.success(route.owner, model)
+                raise
             answered = True
             breaker.success(route.owner, model)
             asks.accepted(route)
@@ -184,12 +174,10 @@ def _with(route: Route, options: ChatOptions | MessagesOptions | RelayOptions) -
 async def _ways_after(refused: UpstreamRefused, route: Route, others: list[Route], turn: AnyTurn) -> list[Route]:
     """The routes to try after this refusal of the turn's ask."""
     if refused.problem.code == "context_length_exceeded":
-        if route.address:  # a summary that the upstream cannot write itself is made in parts
+        if route.address:  # a summary that the upstream cannot write itself is made here
             return others
-        if turn.may_be_shorter and route.too_long < MOST_HALVINGS:
-            length = await off_loop(turn.size, lambda: turn.length)
-            if length > LEAST_REFUSED:
-                return [route._replace(refused_tokens=length, too_long=route.too_long + 1), *others]
+        if isinstance(turn, SummaryTurn) and route.refused_tokens is None:
+            return [route._replace(refused_tokens=await off_loop(turn.size, lambda: turn.length)), *others]
     again = without_refused(route, refused, turn.ask)
     if again is not None:
         return [again, *others]

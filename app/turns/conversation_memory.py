@@ -1,17 +1,14 @@
 """The memory of a websocket connection: the last response of each lane, and the conversation up to it."""
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from ..bridges.required_input import required_input
 from ..json_text import count_values, json_value, repaired_json_bytes
 from ..parsing.bounds import MAX_JSON_VALUES, too_many_values
 from ..protocol.events import LastEvent, RelayedLast
 from ..protocol.problems import refuse
 from ..protocol.request.plain_messages import as_items
-from .prompt_comparison import KnownPrompt
 from .quota import Share
 
 Json = dict[str, Any]
@@ -22,19 +19,6 @@ class Remembered(NamedTuple):
 
     response_id: str
     conversation: bytes
-    prompt: KnownPrompt | None
-    """Its prompt, with which that of the next one is compared."""
-
-    @property
-    def size(self) -> int:
-        """Bytes that are taken from the share."""
-        return len(self.conversation) + (0 if self.prompt is None else self.prompt.fingerprint.size)
-
-
-class LanePrompts(NamedTuple):
-    """The prompts that the next turn of a lane can be compared with; its own last one comes last."""
-
-    prompts: Sequence[KnownPrompt]
 
 
 class ConversationMemory:
@@ -62,10 +46,6 @@ class ConversationMemory:
         )
         raise refuse("previous_response_not_found", message, "previous_response_id")
 
-    def knows(self, response_id: object) -> bool:
-        """Whether this is the last response of a lane."""
-        return any(remembered.response_id == response_id for remembered in self._kept.values())
-
     def recall(self, remembered: Remembered, frame: bytes = b"") -> list[Any]:
         """The items of a conversation, the response included.
 
@@ -77,22 +57,11 @@ class ConversationMemory:
         items: list[Any] = msgspec.json.decode(remembered.conversation)
         return items
 
-    def keep(
-        self, lane: str | None, response_id: str | None, conversation: bytes, prompt: KnownPrompt | None = None
-    ) -> None:
+    def keep(self, lane: str | None, response_id: str | None, conversation: bytes) -> None:
         """Remembers this response as the last one of a lane; `conversation` is the result of `conversation_of`."""
         self._drop(lane)
-        if response_id is None or len(conversation) > self._limit or not self._share.take(len(conversation)):
-            return
-        if prompt is not None and not self._share.take(prompt.fingerprint.size):
-            prompt = None
-        self._kept[lane] = Remembered(response_id, conversation, prompt)
-
-    def prompts_for(self, lane: str | None) -> LanePrompts:
-        """What is known to the next turn of this lane."""
-        own = self._kept.get(lane)
-        every = [*(each for each in self._kept.values() if each is not own), *([] if own is None else [own])]
-        return LanePrompts([each.prompt for each in every if each.prompt is not None])
+        if response_id is not None and len(conversation) <= self._limit and self._share.take(len(conversation)):
+            self._kept[lane] = Remembered(response_id, conversation)
 
     def forget(self, lane: str | None, response_id: object) -> None:
         """Forgets this response, because a turn of the same lane that continued it failed."""
@@ -106,7 +75,7 @@ class ConversationMemory:
 
     def _drop(self, lane: str | None) -> None:
         if (remembered := self._kept.pop(lane, None)) is not None:
-            self._share.give_back(remembered.size)
+            self._share.give_back(len(remembered.conversation))
 
 
 def conversation_of(request_input: Any, last: LastEvent | RelayedLast) -> tuple[str | None, bytes]:
@@ -115,16 +84,6 @@ def conversation_of(request_input: Any, last: LastEvent | RelayedLast) -> tuple[
     return response_id, repaired_json_bytes(
         [*as_items(request_input), *output]
     )  # a request may hold no half characters
-
-
-def output_of(last: LastEvent | RelayedLast) -> list[Any]:
-    """The items of a response."""
-    return _outcome(last)[1]
-
-
-def waited_for(last: LastEvent | RelayedLast) -> list[dict[str, Any]]:
-    """What the calls of a response wait for: the beginnings of the input items that must follow."""
-    return [stub for item in output_of(last) if (stub := required_input(item)) is not None]
 
 
 def continued_input(history: list[Any], frame_input: Any) -> Any:

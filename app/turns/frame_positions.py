@@ -16,8 +16,6 @@ class FramePositions(NamedTuple):
 
     offset: int = 0
     """The items that the connection remembers."""
-    inserted: range = range(0)
-    """Items of other frames that were put between those of this one."""
 
     def problem(self, problem: Problem) -> Problem:
         """The same problem with the paths of the frame."""
@@ -36,6 +34,4 @@ class FramePositions(NamedTuple):
 
     def _name(self, found: re.Match[str]) -> str:
         index = int(found[1])
-        if index < self.offset or index in self.inserted:
-            return f"history[{index}]"
-        return f"input[{index - self.offset - (len(self.inserted) if index >= self.inserted.stop else 0)}]"
+        return f"history[{index}]" if index < self.offset else f"input[{index - self.offset}]"

@@ -15,7 +15,7 @@ The slot is given back earlier, with the last event: the client may ask again at
 or writes log lines of turns.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -26,11 +26,8 @@ from ..protocol.warnings import ClientWarning
 from ..settings import Key
 from .asks import Asks
 from .direct_client import DirectClient
-from .grammar_checks import GrammarChecks
 from .limits import LEAVING, Limits, Slot
 from .log import TurnLog
-from .message_steps import MessageSteps
-from .prompt_comparison import KnownPrompt
 from .pump import Pump
 from .summary_first import SummaryFirst
 
@@ -42,11 +39,10 @@ class ClientGoneError(Exception):
 class RunningTurn:
     """A turn whose upstream has been asked."""
 
-    __slots__ = ("_asks", "_checks", "_pump", "clocks", "size")
+    __slots__ = ("_asks", "_pump", "clocks", "size")
 
-    def __init__(self, asks: Asks, pump: Pump | SummaryFirst | MessageSteps, size: int, checks: GrammarChecks) -> None:
+    def __init__(self, asks: Asks, pump: Pump | SummaryFirst, size: int) -> None:
         self._asks = asks
-        self._checks = checks
         self._pump = pump
         self.clocks = asks.clocks
         """The time limits of the first upstream."""
@@ -97,17 +93,9 @@ class RunningTurn:
         """Sends this client what can be sent at once; only the other events come in `batches`."""
         self._asks.client = client
 
-    @property
-    def prompt(self) -> KnownPrompt | None:
-        """Its prompt as it is remembered, once the response is complete."""
-        return None if self._asks.comparison is None else self._asks.comparison.prompt
-
     def batches(self) -> AsyncIterator[list[Event]]:
         """Events, to be sent as they come; the last batch holds the last event."""
-        batches, comparison = self._pump.batches(), self._asks.comparison
-        if self._checks.are_needed:
-            batches = self._checks.watch(batches)
-        return batches if comparison is None else comparison.watch(batches)
+        return self._pump.batches()
 
     def interrupt(self, problem: Problem) -> None:
         """Ends it with this problem."""
@@ -116,17 +104,6 @@ class RunningTurn:
     def stop(self, reason: StopReason) -> None:
         """Ends it because its client wants that, unless all of the answer is there."""
         self._pump.stop(reason)
-
-    def stop_at_boundary(self) -> None:
-        """Ends it as steered, as soon as no item is open, if it can be."""
-        if isinstance(self._pump, Pump | MessageSteps):
-            self._pump.stop_at_boundary()
-
-    @property
-    def can_be_steered(self) -> bool:
-        """Whether it can end before its next item: not if it may begin with a summary."""
-        pump = self._pump
-        return pump.can_be_steered if isinstance(pump, MessageSteps) else not isinstance(pump, SummaryFirst)
 
     def insert(self, event: Callable[[int], Event]) -> None:
         """Sends the event that this makes from a number, before all that follow."""
@@ -164,15 +141,10 @@ class TurnLifecycle:
         """The key that the request was sent with, from `admit` on."""
         return self.slot.caller
 
-    def admit(self, caller: Key) -> Awaitable[None] | None:
-        """Take a slot for this caller. Raises `ProblemError` if there is none.
-
-        Returns what is to be awaited before the turn goes on, if a store decides as well; that may raise the same.
-        """
+    def admit(self, caller: Key) -> None:
+        """Take a slot for this caller. Raises `ProblemError` if there is none."""
         self.log.set_caller(caller)
         self._slot = self._limits.admit(caller)
-        shared = self._slot.shared
-        return None if shared is None else shared.decided()
 
     def refuse(self, problem: Problem) -> None:
         """Log a refusal before the block: nothing is held yet."""

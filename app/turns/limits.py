@@ -10,10 +10,6 @@ there may be several owners, an owner may begin a turn only while it runs fewer 
 for guests): the first owner gets half of all, the next half of the rest, and there is still a free one for the next. A
 key with a `concurrency` of its own has that many instead.
 
-With a store, what a key may use in all copies is decided there, before the body is read as well. The turn has a slot
-while it waits for that, and the limits of this process apply in any case. Where the store cannot be asked, this process
-counts for itself.
-
 A server stops in two steps:
 
     `leave`   it reports that it is not ready, so that load balancers choose another, and goes on serving
@@ -22,18 +18,13 @@ A server stops in two steps:
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from ..off_loop import OWNER
 from ..protocol.problems import Problem, ProblemError
 from ..settings import Key
 from .quota import Quota
 from .rate_limit import RateLimit, RateLimits
-from .shared_limit import SharedLimit
-
-if TYPE_CHECKING:
-    from ..limit_store.limit_store import LimitStore
-    from .worker_rate_limit import WorkerLimits
 
 LEAVING: Final = Problem(code="overloaded", message="This server is being stopped.", retry_after=1)
 """The problem of a turn that the end of the server interrupted, or that arrived after it."""
@@ -44,12 +35,10 @@ PAUSE: Final = 2
 class Slot:
     """One running turn, as it counts against the limits."""
 
-    def __init__(self, limits: "Limits", caller: Key, rate_limit: RateLimit, shared: SharedLimit | None = None) -> None:
+    def __init__(self, limits: "Limits", caller: Key, rate_limit: RateLimit) -> None:
         self._limits = limits
         self.caller = caller
         self.rate_limit = rate_limit
-        self.shared = shared
-        """What the store decides about it; None if this process decides alone."""
         self.interrupt: Callable[[Problem], None] | None = None
         """Interrupts the turn, once it has begun."""
         self._held: tuple[Quota, int] | None = None
@@ -75,23 +64,13 @@ class Slot:
     def give_back(self) -> None:
         """The turn is over. Calling it again does nothing."""
         self.answered()
-        if self.shared is not None:
-            self.shared.give_back()
         self._limits.give_back(self)
 
 
 class Limits:
     """Counts turns, and decides whether another one may begin."""
 
-    def __init__(
-        self,
-        max_turns: int,
-        clock: Callable[[], float] = time.monotonic,
-        *,
-        shared: bool = False,
-        workers: "WorkerLimits | None" = None,
-    ) -> None:
-        """`workers`: what the rate limits of callers share with other workers; None if there is one process."""
+    def __init__(self, max_turns: int, clock: Callable[[], float] = time.monotonic, *, shared: bool = False) -> None:
         self.ready = True
         """Whether new clients should come."""
         self.ended = False
@@ -100,11 +79,7 @@ class Limits:
         self._max_turns = max_turns
         self._shared = shared
         """Whether there may be several owners."""
-        self.store: LimitStore | None = None
-        """Where all copies count together; None if each counts for itself."""
-        self._clock = clock
-        self._workers = workers
-        self._rate_limits = RateLimits(clock, None if workers is None else self._rate_limit_of)
+        self._rate_limits = RateLimits(clock)
         self._guests = 0
         """Turns of guests that run."""
 
@@ -126,11 +101,8 @@ class Limits:
         if self._shared and caller.owner and caller.concurrency is None and rate_limit.running >= free:
             words = f"This caller runs {rate_limit.running} turns at once; what is free is for others."
             raise ProblemError(Problem(code="rate_limit_exceeded", message=words, retry_after=PAUSE))
-        store = self.store
-        shared = None if store is None else SharedLimit.of(caller, rate_limit, store, shares=self._shared)
-        if shared is None:
-            rate_limit.take(caller)
-        slot = Slot(self, caller, rate_limit, shared)
+        rate_limit.take(caller)
+        slot = Slot(self, caller, rate_limit)
         self.slots.add(slot)
         OWNER.set(caller.owner)  # work for this turn takes threads from its caller's share
         self._guests += caller.is_guest
@@ -143,21 +115,14 @@ class Limits:
             self._guests -= slot.caller.is_guest
             self._rate_limits.give_back(slot.caller, slot.rate_limit)
 
-    def _rate_limit_of(self, caller: Key) -> RateLimit:
-        """With a store, each worker counts for itself what the store does not."""
-        if self._workers is None or self.store is not None:
-            return RateLimit(self._clock)
-        return self._workers.of(caller, self._clock)
-
     def headers(self, caller: Key) -> dict[str, str]:
         """What this caller has left, as headers for every answer to it."""
         return self._rate_limits.headers(caller)
 
-    def follow(self, max_turns: int, *, shared: bool, store: "LimitStore | None" = None) -> None:
-        """Changes the limits. Running turns, and requests of the last minute, still count; not in another store."""
+    def follow(self, max_turns: int, *, shared: bool) -> None:
+        """Changes the limits. Running turns, and requests of the last minute, still count."""
         self._max_turns = max_turns
         self._shared = shared
-        self.store = store
 
     def leave(self) -> None:
         """The server is about to stop, and goes on serving for a while."""

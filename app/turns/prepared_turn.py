@@ -7,7 +7,6 @@ from ..protocol.problems import Problem
 from ..protocol.warnings import ClientWarning
 from ..upstreams.clocks import Clocks
 from .direct_client import DirectClient
-from .prompt_comparison import KnownPrompt
 
 
 class PreparedTurn:
@@ -16,7 +15,6 @@ class PreparedTurn:
     __slots__ = ("_events", "clocks", "size", "warnings")
 
     problem: Problem | None = None
-    prompt: KnownPrompt | None = None
     late_warnings: Sequence[ClientWarning] = ()
 
     def __init__(self, events: list[Event], warnings: Sequence[ClientWarning], *, clocks: Clocks, size: int) -> None:

@@ -17,8 +17,6 @@ from contextlib import suppress
 from typing import Any, Final
 
 from ..emitter.rules import StopReason
-from ..fair_rounds import CallerSteps, steps_of
-from ..off_loop import OWNER
 from ..protocol.events import Event
 from ..protocol.problems import Problem, ProblemError
 from ..upstreams.clocks import Clocks
@@ -30,9 +28,6 @@ from .turn_protocols import Answer, Opening, Sender, Turn
 from .wakeup import Wakeup
 
 log = logging.getLogger("am_proxy")
-
-STEP: Final = 4
-"""Payloads that count as one more of the caller's steps in a round of the event loop."""
 
 
 class Pump:
@@ -63,8 +58,6 @@ class Pump:
         self._loop = asyncio.get_running_loop()
         self._stop_reason: StopReason | None = None
         """Why the client ends the turn."""
-        self._is_steered = False
-        """Whether the turn is yet to be told that it is steered."""
         self._made_elsewhere: list[Callable[[int], Event]] = []
         """Makes the events that are to be sent next, each from its number."""
         self._wakeup = Wakeup(self._loop)
@@ -72,8 +65,8 @@ class Pump:
         """Whether `_send` is scheduled."""
         self._unsent: list[Event] = []
         """Events that were made, and are the first to be sent."""
-        self._steps: CallerSteps | None = None
-        """Those of the caller, while `batches` runs."""
+        self._is_drawn = False
+        """Whether `batches` has begun."""
         self._silences = Silences(self._loop.time, started_at)
         self.started_at: Final = self._silences.started_at
         self._reader = PayloadReader(answer, drawn=self._send_soon, taken=self._send, request_id=request_id)
@@ -96,11 +89,6 @@ class Pump:
             self._stop_reason = reason
             self._reader.end()
             self._wakeup.wake()
-
-    def stop_at_boundary(self) -> None:
-        """Ends the turn as steered, as soon as no item is open. It may also end in another way."""
-        self._is_steered = True
-        self._wakeup.wake()
 
     def insert(self, event: Callable[[int], Event]) -> None:
         """Sends the event that this makes from a number, before all that follow."""
@@ -151,18 +139,16 @@ class Pump:
         events, self._unsent = self._unsent, []
         if events:
             yield events
-        with steps_of(OWNER.get()) as self._steps:
-            while not self._sender.over or self._unsent:
-                try:
-                    await self._wait(self._patience())
-                    if self._steps.must_wait(number := 1 + len(self._reader.queue) // STEP):
-                        await self._steps.wait(number)
-                    events = self._take()
-                except TimeoutError:
-                    events = self._tick() if self._patience() <= 0 else []
-                if events:
-                    self._silences.sent()
-                    yield events
+        self._is_drawn = True
+        while not self._sender.over or self._unsent:
+            try:
+                await self._wait(self._patience())
+                events = self._take()
+            except TimeoutError:
+                events = self._tick() if self._patience() <= 0 else []
+            if events:
+                self._silences.sent()
+                yield events
 
     def _send_soon(self) -> None:
         """Sends all that the task draws in one step, or wakes the consumer for it."""
@@ -192,15 +178,13 @@ class Pump:
             self._wakeup.wake(error)
 
     def _needs_consumer(self, client: DirectClient) -> bool:
-        if self._reader.ended or self._reader.answer or self._made_elsewhere or self._is_steered or not client.is_ready:
+        if self._reader.ended or self._reader.answer or self._made_elsewhere:
             return True
-        if self._steps is None:
-            return True
-        return self._steps.must_wait(1 + len(self._reader.queue) // STEP)
+        return not (client.is_ready and self._is_drawn)
 
     async def _wait(self, seconds: float) -> None:
         """Returns as soon as a payload or the end is there; raises `TimeoutError` after `seconds`."""
-        if self._reader.queue or self._unsent or self._reader.ended or self._made_elsewhere or self._is_steered:
+        if self._reader.queue or self._unsent or self._reader.ended or self._made_elsewhere:
             return
         await self._wakeup.wait(seconds)
 
@@ -211,23 +195,12 @@ class Pump:
         events = self._begin()
         made_elsewhere, self._made_elsewhere = self._made_elsewhere, []
         events += [make(self._sender.next_number()) for make in made_elsewhere]
-        if self._is_steered and not self._sender.over:
-            events += self._steered()
         events += self._receive()
         if self._silences.is_received_too_late(self._clocks()) and not self._sender.over:
             return events + self._tick()
         if self._reader.ended and not self._sender.over and not self._reader.queue:
             events += self._end()
         return events
-
-    def _steered(self) -> list[Event]:
-        self._is_steered = False
-        if self._turn is not None:
-            return self._guarded(self._turn.stop_at_boundary)
-        if self._reader.ended:
-            return []
-        self._reader.end()
-        return self._guarded(self._sender.stop, "steered")
 
     def _begin(self) -> list[Event]:
         """The first events of the turn that reads the answer, if the answer has just arrived."""

@@ -26,8 +26,6 @@ class RateLimit:
         """Requests of the last minute that have not been restored yet."""
         self._seen = clock()
         self.running = 0
-        self._heard = 0
-        """The connection to the store of limits on which it was heard last how much is used; 0: it never was."""
 
     def headers(self, key: Key) -> dict[str, str]:
         """What is left, in OpenAI's headers. Empty for a key without a limit."""
@@ -43,35 +41,18 @@ class RateLimit:
 
     def take(self, key: Key) -> None:
         """One request begins. Raises `ProblemError` if it is one too many; it is not counted then."""
-        if key.concurrency is not None and self._running_in_all() >= key.concurrency:
-            raise too_many(key)
+        if key.concurrency is not None and self.running >= key.concurrency:
+            raise _refused(f"This key may run {key.concurrency} requests at once, and does.", 1)
         if key.requests_per_minute is not None:
             left = self._left(key.requests_per_minute)
             if left < 1:
-                raise too_often(key, (1 - left) * MINUTE / key.requests_per_minute)
+                raise _too_often(key, (1 - left) * MINUTE / key.requests_per_minute)
             self._spent += 1
         self.running += 1
-
-    def unheard(self, key: Key, connection: int) -> float:
-        """Requests of the last minute that the store of limits may not know, on this connection to it."""
-        if key.requests_per_minute is None or self._heard == connection:
-            return 0
-        self._left(key.requests_per_minute)
-        return self._spent
-
-    def hear(self, used: float, connection: int) -> None:
-        """Takes over how much is used by what the store says."""
-        self._spent = used
-        self._seen = self._clock()
-        self._heard = connection
 
     def give_back(self) -> None:
         """One request has ended."""
         self.running -= 1
-
-    def _running_in_all(self) -> int:
-        """Turns of this caller that run, also in other workers."""
-        return self.running
 
     @property
     def is_unused(self) -> bool:
@@ -88,10 +69,8 @@ class RateLimit:
 class RateLimits:
     """The rate limits of all callers. Configured keys are few; the number of guests is limited here."""
 
-    def __init__(self, clock: Callable[[], float], made: Callable[[Key], RateLimit] | None = None) -> None:
-        """`made` makes the rate limit of a caller; by default it counts for this process."""
+    def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._made = made or (lambda _: RateLimit(clock))
         self._keys: dict[str, RateLimit] = {}
         self._guests: OrderedDict[str, RateLimit] = OrderedDict()
 
@@ -99,12 +78,12 @@ class RateLimits:
         """The rate limit of one caller, remembered from now on."""
         if caller.own is None:
             if (known := self._keys.get(caller.owner)) is None:
-                known = self._keys[caller.owner] = self._made(caller)
+                known = self._keys[caller.owner] = RateLimit(self._clock)
             return known
         owner = caller.owner
         rate_limit = self._guests.get(owner)
         if rate_limit is None:
-            rate_limit = self._guests[owner] = self._made(caller)
+            rate_limit = self._guests[owner] = RateLimit(self._clock)
             if len(self._guests) > MOST_GUESTS:
                 self._forget_one()
         self._guests.move_to_end(owner)
@@ -115,7 +94,7 @@ class RateLimits:
         if caller.requests_per_minute is None:
             return {}
         rate_limit = (self._keys if caller.own is None else self._guests).get(caller.owner)
-        return (rate_limit or self._made(caller)).headers(caller)
+        return (rate_limit or RateLimit(self._clock)).headers(caller)
 
     def give_back(self, caller: Key, rate_limit: RateLimit) -> None:
         """One request of this caller has ended. A caller that has used nothing is forgotten."""
@@ -131,13 +110,7 @@ class RateLimits:
                 return
 
 
-def too_many(key: Key) -> ProblemError:
-    """The refusal of a turn beyond the `concurrency` of this key."""
-    return _refused(f"This key may run {key.concurrency} requests at once, and does.", 1)
-
-
-def too_often(key: Key, seconds: float) -> ProblemError:
-    """The refusal of a turn beyond the rate of this key, which allows the next one in so many seconds."""
+def _too_often(key: Key, seconds: float) -> ProblemError:
     wait = max(1, math.ceil(seconds))
     words = f"Rate limit reached for requests per minute: limit {key.requests_per_minute}."
     return _refused(f"{words} Please try again in {wait}s.", wait)

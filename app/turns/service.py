@@ -13,33 +13,27 @@ from ..emitter.encoded_size import size_of
 from ..emitter.lifecycle_events import prepared
 from ..emitter.opening_response import opening_response
 from ..fetching.url_policy import has_remote_urls
-from ..grammars.grammar_checker import GrammarChecker
 from ..new_turns import AnyTurn, new_turn
 from ..off_loop import off_loop
 from ..parsing.bounds import Bounds
 from ..parsing.json_object import decode_object
 from ..parsing.request_body import parse_object
-from ..parsing.steer_frame import SteerFrame, parse_steer
 from ..protocol.events import LastEvent, RelayedLast
 from ..protocol.ids import NewId
 from ..protocol.problems import ProblemError, refuse
 from ..protocol.request.create_response import CreateResponse
 from ..protocol.response import Identity
 from ..protocol.warnings import ClientWarning
-from ..searching.searcher import Searcher
 from ..settings import Server
 from ..upstreams.port import UpstreamRefused
 from .asks import Asks
 from .attempts import first_payload, without_refused
-from .grammar_checks import GrammarChecks
 from .lifecycle import RunningTurn, TurnLifecycle
 from .limits import Limits
 from .log import NoLog, TurnLog
-from .message_steps import MessageSteps, may_be_corrected, offers_search, turn_of_messages
 from .observer import Observer
 from .opening import RequestOpening
 from .prepared_turn import PreparedTurn
-from .prompt_comparison import KeptPrompts, PromptComparison, PromptMemory
 from .pump import Pump
 from .quota import Quota
 from .summary_first import SummaryFirst, with_warnings_of
@@ -67,10 +61,7 @@ class TurnService:
         new_id: NewId,
         now: Callable[[], int],
         upstream_log: UpstreamLog,
-        searcher: Searcher | None = None,
-        grammar_checker: GrammarChecker | None = None,
         observers: Sequence[Observer] = (),
-        kept_prompts: KeptPrompts | None = None,
     ) -> None:
         self._catalogue = catalogue
         self._upstream_log = upstream_log
@@ -79,14 +70,9 @@ class TurnService:
         """Bytes of requests whose upstreams have not answered."""
         self._server = server
         self._bounds = Bounds(server.max_items, server.max_parts, server.max_tools, server.max_json_values)
-        self.new_id = self._new_id = new_id
+        self._new_id = new_id
         self._now = now
-        self._searcher = searcher
-        """Searches for models, if a server that searches is configured."""
-        self._grammar_checker = grammar_checker
-        """Checks Lark grammars, if their library is installed."""
         self._observers = tuple(observers)
-        self._kept_prompts = kept_prompts
 
     def turn(self, **fields: Any) -> TurnLifecycle:
         """The lifecycle of a new turn; `fields` are the fields of its log line that describe the request."""
@@ -103,10 +89,6 @@ class TurnService:
     async def decode(self, body: bytes) -> dict[str, Any]:
         """The JSON object in this body. Raises `ProblemError` for anything else."""
         return await off_loop(len(body), decode_object, body, self._bounds.max_json_values)
-
-    async def steer_of(self, raw: dict[str, Any], size: int) -> SteerFrame:
-        """The `response.steer` frame in an object from `decode`. Raises `ProblemError` if it is invalid."""
-        return await off_loop(size, parse_steer, raw, self._bounds)
 
     async def read(self, body: bytes, turn: TurnLifecycle) -> CreateResponse:
         """The request in this body. Raises `ProblemError`, with the exact path, if it is invalid."""
@@ -142,26 +124,21 @@ class TurnService:
         """The answer to a request of `size` bytes for a summary: the kept messages, and the item in the last event."""
         return await off_loop(size_of(last, size) + size, summary_body, last, kept)
 
-    async def begin(
-        self, create: CreateResponse, turn: TurnLifecycle, *, originator: str, memory: PromptMemory | None = None
-    ) -> BegunTurn:
+    async def begin(self, create: CreateResponse, turn: TurnLifecycle, *, originator: str) -> BegunTurn:
         """Starts a turn that has been admitted, and asks its upstream, unless the client wants no answer.
 
         Raises `ProblemError` if the request cannot be translated, or if the server is strict and there is a warning.
-        `originator` is the header of that name: some events differ for Codex. `memory` is that of a websocket.
+        `originator` is the header of that name: some events differ for Codex.
         """
         turn.slot.hold(self._waiting, create.size)
-        comparison = PromptComparison(create, turn.log, turn.caller.owner, kept=self._kept_prompts, memory=memory)
         for_codex = _is_codex(originator)
         turn.log.requested(create, for_codex=for_codex, sees_causes=turn.caller.sees_causes)
-        create = comparison.warned(create)
         identity = self._identity()
         ways = self._catalogue.route_for(create.model, turn.caller).ways(create)
         if not ways:
-            return await self._prepared(create, turn, comparison, originator)
+            return await self._prepared(create, turn, originator)
         first = await self._first_turn(ways[0], create, turn.log, identity, for_codex=for_codex)
         asks = Asks(create, ways[0], first, turn.log, self._upstream_log, explains=turn.caller.sees_causes)
-        asks.comparison = comparison if comparison.is_needed else None
         begin = partial(self._turn, create=create, identity=identity, for_codex=for_codex)
         slot, request_id = turn.slot, turn.log.request_id
         client = asks.direct_client
@@ -172,7 +149,7 @@ class TurnService:
 
         async def first_step() -> Answer:
             answer = await first_payload(ways, first, begin, asks)
-            if not (isinstance(asks.turn, SummaryTurn) and asks.turn.goes_on) and turn_of_messages(asks.turn) is None:
+            if not (isinstance(asks.turn, SummaryTurn) and asks.turn.goes_on):
                 answered()
             return answer
 
@@ -180,12 +157,10 @@ class TurnService:
             async def ask() -> Answer:
                 following = summary.next_request
                 second = await new_turn(asks.route, following, identity, self._new_id, self._now, for_codex=for_codex)
-                comparison.summarized()
                 begin = partial(self._turn, create=following, identity=identity, for_codex=for_codex)
                 again = with_warnings_of(summary, second, begin)
                 answer = await first_payload([asks.route], second, again, asks)
-                if turn_of_messages(second) is None and not (isinstance(asks.turn, SummaryTurn) and asks.turn.goes_on):
-                    answered()
+                answered()
                 return answer
 
             clocks, began = lambda: asks.clocks, pump.started_at
@@ -196,23 +171,16 @@ class TurnService:
         steps: Pump | SummaryFirst = pump
         if may_be_summarized(create):
             steps = SummaryFirst(pump, asks, second_step, note=turn.log.note, request_id=request_id)
-        checks = GrammarChecks(asks, self._grammar_checker, turn.caller.owner)
-        every: Pump | SummaryFirst | MessageSteps = steps
-        searcher = self._searcher if offers_search(create) else None
-        if searcher is not None or may_be_corrected(ways):
-            every = MessageSteps(steps, asks, create, searcher, checks, answered=answered, request_id=request_id)
-        running = RunningTurn(asks, every, create.size, checks)
+        running = RunningTurn(asks, steps, create.size)
         turn.begun(running)
         return running
 
-    async def _prepared(
-        self, create: CreateResponse, turn: TurnLifecycle, comparison: PromptComparison, originator: str
-    ) -> PreparedTurn:
+    async def _prepared(self, create: CreateResponse, turn: TurnLifecycle, originator: str) -> PreparedTurn:
         """The turn for a request that wants no answer. Raises as `begin` does."""
         turn.log.note(generate=False)
         route, translated = await self._translate(create, turn, originator)
         response = opening_response(create, id=self._new_id("resp"), created_at=self._now())
-        events = comparison.unsent(prepared(response, completed_at=self._now()))
+        events = prepared(response, completed_at=self._now())
         return PreparedTurn(events, translated.warnings, clocks=route.entry.clocks, size=create.size)
 
     async def count(

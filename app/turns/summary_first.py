@@ -1,4 +1,4 @@
-"""A turn of several steps: a summary in one or more parts, and the answer. Each step has its own pump."""
+"""A turn of two steps: a summary, and the answer. Each step has its own pump."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -61,19 +61,17 @@ class SummaryFirst:
 
     async def batches(self) -> AsyncGenerator[list[Event]]:
         """Events of both steps; the last batch holds the last event."""
-        last: SummaryTurn | None = None
         async with aclosing(self._pump.batches()) as batches:
             async for batch in batches:
                 yield batch
-        while self._pump.has_begun and isinstance(turn := self._asks.turn, SummaryTurn) and turn is not last:
-            last = turn
+        if self._pump.has_begun and isinstance(turn := self._asks.turn, SummaryTurn):
             self._note(**turn.notes)
             if events := await self._finished(turn):
                 yield events
             if turn.emitter.over:
                 return
             await self._pump.close()
-            self._pump, self._is_last_step = self._following(turn), not turn.has_rest
+            self._pump, self._is_last_step = self._following(turn), True
             if self._interrupted is not None:
                 self._pump.interrupt(self._interrupted)
             if self._stop_reason is not None:

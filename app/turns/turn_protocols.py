@@ -63,10 +63,6 @@ class Turn(Sender, Protocol):
         """The events for one payload."""
         ...
 
-    def stop_at_boundary(self) -> list[Event]:
-        """Ends the turn as steered, as soon as no item is open. It may also end in another way."""
-        ...
-
     def end(self) -> list[Event]:
         """The last events, after the upstream closed its stream."""
         ...

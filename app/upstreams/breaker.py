@@ -20,9 +20,6 @@ not a failure. There are three kinds of failures:
     half-open    each caller may try with one turn at a time; a try that lasts longer than `TRIAL` seconds no longer
                  keeps the caller from another one. Any answer, even a failure, closes the breaker.
 
-Where copies of this server share a store, a breaker that opens or closes in one of them does so in the others, within
-seconds. Each copy counts failures for itself, and lets each caller try for itself.
-
 A try that fails opens the breaker again: for all callers if the server was not reached or there is only one caller,
 otherwise for the caller that tried. A caller that sends only slow prompts cannot keep the others from trying.
 
@@ -54,8 +51,6 @@ OUTAGE_CALLERS: Final = 2
 """The same for outages that a request can cause, on a server with several callers."""
 TRIAL: Final = 5.0
 """Seconds during which a turn that tries keeps its caller from another try."""
-SAME: Final = 1.0
-"""Seconds up to which two times at which a breaker was opened are taken for the same."""
 _WORDS: Final[dict[State, str]] = {
     "open": "failed too often, and is left alone for a while",
     "half-open": "is asked once, to see whether it answers",
@@ -85,8 +80,6 @@ class Breaker:
         self.state: State = "closed"
         self.retries = retries
         """How often one turn may be asked again."""
-        self.tell: Callable[[bool], None] | None = None
-        """Called with whether it is open, when a turn has opened or closed it; for copies of this server."""
         self._name = name
         self._most = failures
         self._pause = pause
@@ -110,25 +103,6 @@ class Breaker:
     def is_open(self) -> bool:
         """Whether the upstream is left alone, or tried."""
         return self.state != "closed"
-
-    @property
-    def open_for(self) -> float | None:
-        """Seconds since it was opened; None: it is closed."""
-        return self._clock() - self._opened if self.is_open else None
-
-    def follow(self, open_for: float | None) -> None:
-        """A copy of this server has opened its breaker so many seconds ago; None: it is closed in all copies."""
-        if open_for is None:
-            if self.is_open:
-                self._forget_outages()
-                self._become("closed", tell=False)
-            return
-        opened = self._clock() - open_for
-        if self.state == "closed" or opened > self._opened + SAME:
-            self._recent.clear()
-            self._opened = opened
-            if self.state != "open":
-                self._become("open", tell=False)
 
     def allow(self, owner: str = "") -> float:
         """Seconds to wait before a turn of this caller may ask; 0 if it may ask now. Called once per turn."""
@@ -222,10 +196,8 @@ class Breaker:
         self._unreached = 0
         self._outages.clear()
 
-    def _become(self, state: State, *, tell: bool = True) -> None:
+    def _become(self, state: State) -> None:
         self.state = state
-        if tell and self.tell is not None and state != "half-open":
-            self.tell(self.is_open)
         if state != "half-open":
             self._trials.clear()
             self._failed_trials.clear()

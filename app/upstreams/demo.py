@@ -9,7 +9,6 @@ import msgspec
 
 from ..protocol.problems import Problem
 from .demo_json import sample
-from .demo_recall import OF_A_SUMMARY, recalled
 from .port import UpstreamRefused
 from .tapped_chunks import tapped_chunks
 
@@ -32,6 +31,8 @@ PACE: Final = 0.01
 STORIES: Final = 10
 SUMMARY_PHRASE: Final = "write that summary"
 """A message with these words gets the user's earlier messages as notes. Its other words do not control the answer."""
+OF_A_SUMMARY: Final = "The user said: "
+"""Precedes the earlier messages in these notes."""
 
 
 READ: Final = 100_000
@@ -105,7 +106,7 @@ async def _answer(demo_ask: DemoAsk) -> AsyncIterator[Chunk]:
             yield _delta(reasoning_content=word)
     tool = _tool_asked_for(demo_ask)
     if tool is not None:
-        for piece in _call(tool, demo_ask.prompt):
+        for piece in _call(tool):
             yield piece
         yield _finish("tool_calls")
         return
@@ -138,7 +139,7 @@ def _reply(demo_ask: DemoAsk) -> str:
         return f"1. {OF_A_SUMMARY}{' / '.join(_earlier(demo_ask))}"[:READ]
     schema = (demo_ask.ask.get("response_format") or {}).get("json_schema", {}).get("schema")
     if schema is not None:
-        return msgspec.json.encode(sample(schema, demo_ask.prompt)).decode()
+        return msgspec.json.encode(sample(schema)).decode()
     if (demo_ask.ask.get("response_format") or {}).get("type") == "json_object":
         return msgspec.json.encode({"echo": demo_ask.prompt}).decode()
     results = _results(demo_ask.ask["messages"])
@@ -146,7 +147,9 @@ def _reply(demo_ask: DemoAsk) -> str:
         return f"The tool said: {' / '.join(results)}"[:READ]
     if "long" in demo_ask.words:
         return STORY * STORIES
-    return recalled(demo_ask.prompt, _earlier(demo_ask)) or f"{ABOUT}You said: {demo_ask.prompt}"
+    before = _earlier(demo_ask)[-1:] if {"what", "my"} <= demo_ask.words else []
+    said = "".join(before).rpartition(OF_A_SUMMARY)[2]
+    return f"You told me: {said}"[:READ] if said else f"{ABOUT}You said: {demo_ask.prompt}"
 
 
 def _earlier(demo_ask: DemoAsk) -> list[str]:
@@ -182,8 +185,8 @@ def _mentions(demo_ask: DemoAsk, name: str) -> bool:
     return name.lower() in demo_ask.prompt.lower() or any(part in demo_ask.words for part in parts)
 
 
-def _call(function: Chunk, prompt: str) -> list[Chunk]:
-    made = sample(function.get("parameters") or {}, prompt)
+def _call(function: Chunk) -> list[Chunk]:
+    made = sample(function.get("parameters") or {})
     arguments = msgspec.json.encode(made if isinstance(made, dict) else {}).decode()
     pieces = re.findall(r".{1,8}", arguments, re.DOTALL)
     opening = {"index": 0, "id": "", "type": "function", "function": {"name": function["name"], "arguments": ""}}

@@ -35,7 +35,7 @@ STREAMED: Final = frozenset({"stream", "stream_options"})
 class HttpChat:
     """A server at `base_url` that speaks chat completions. The key goes nowhere but to it."""
 
-    def __init__(  # noqa: PLR0913 — each is a setting of the upstream
+    def __init__(
         self,
         base_url: str,
         *,
@@ -44,9 +44,8 @@ class HttpChat:
         connect: float = CONNECT,
         keep: Keep = KEEP,
         compat: ChatCompat = COMPAT,
-        new_server: Callable[..., HttpServer] = HttpServer,
     ) -> None:
-        server_at = partial(new_server, api_key=api_key, timeout=timeout, connect=connect, keep=keep)
+        server_at = partial(HttpServer, api_key=api_key, timeout=timeout, connect=connect, keep=keep)
         root = base_url.rstrip("/")
         chat = f"{root}/chat/completions"
         self._server = server_at(chat)

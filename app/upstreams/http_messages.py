@@ -1,6 +1,6 @@
 """A server with Anthropic's Messages API that is asked directly: Anthropic, and others that offer the same API."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -45,10 +45,9 @@ class HttpMessages:
         timeout: float = 300.0,
         connect: float = CONNECT,
         keep: Keep = KEEP,
-        new_server: Callable[..., HttpServer] = HttpServer,
     ) -> None:
         server_at = partial(
-            new_server, api_key=api_key, key_header=key_header, timeout=timeout, connect=connect, keep=keep,
+            HttpServer, api_key=api_key, key_header=key_header, timeout=timeout, connect=connect, keep=keep,
             headers=VERSION_HEADERS,
         )  # fmt: skip
         url = f"{base_url.rstrip('/')}/messages"

@@ -52,7 +52,6 @@ def capabilities(provider: str, model: str, info: Json, known: Collection[str] |
         structured_output=_formats(translation, facts, known),
         structured_beside_tools=_by_model(translation.formats_beside_tools, facts),
         verbosity=None if "verbosity" in known else False,
-        replaces_references=translation.replaces_references,
     )
 
 

@@ -1,7 +1,7 @@
 """A server with the Responses API: OpenAI, vLLM, Ollama, LM Studio, another AM Proxy."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -44,10 +44,9 @@ class NativeResponses:
         timeout: float = 300.0,
         connect: float = CONNECT,
         keep: Keep = KEEP,
-        new_server: Callable[..., HttpServer] = HttpServer,
     ) -> None:
         self._url = f"{base_url.rstrip('/')}/responses"
-        self._server_at = partial(new_server, api_key=api_key, timeout=timeout, connect=connect, keep=keep)
+        self._server_at = partial(HttpServer, api_key=api_key, timeout=timeout, connect=connect, keep=keep)
         self._server = self._server_at(self._url)
         self._counter = CountingAddress(self._server_at(f"{self._url}/input_tokens"), "input_tokens")
         self._secret = api_key

@@ -114,8 +114,7 @@ class ResponseBody:
     """The body of a successful answer, piece by piece. Its owner calls `release`."""
 
     def __init__(self, answer: HttpAnswer, draining: set[asyncio.Task[None]]) -> None:
-        self.answer: HttpAnswer | None = answer
-        """What it is read from, if that can offer pieces."""
+        self.answer = answer
         self._draining = draining
         self.read: Callable[[int], Awaitable[bytes]] = answer.read
         """Returns at most so many bytes; none at the end."""
@@ -146,8 +145,6 @@ class ResponseBody:
         self._end(complete=complete)
 
     def _end(self, *, complete: bool) -> None:
-        if self.answer is None:
-            return
         if not complete or self.answer.at_end:
             self.answer.close()
             return
@@ -163,5 +160,4 @@ class ResponseBody:
 
     def _drained(self, task: asyncio.Task[None]) -> None:
         self._draining.discard(task)
-        if self.answer is not None:
-            self.answer.close()
+        self.answer.close()

@@ -39,11 +39,8 @@ from .model_list import (
 )
 from .short_question import KEY_REFUSED, REDIRECTS, SAYS_NOTHING, Reply, reply_of
 
-__all__ = ["PREFERRED", "ListedModel", "Survey", "candidates", "list_models", "server_at", "suits", "survey"]
+__all__ = ["ListedModel", "Survey", "candidates", "list_models", "server_at", "suits", "survey"]
 
-PREFERRED: Final[tuple[Via, ...]] = ("chat", "responses", "litellm")
-"""Ways to ask a server, the preferred one first. Chat completions come first because what a server lacks there is added
-by AM Proxy, while the events of a Responses server are passed on with their faults."""
 MOST_SHOWN: Final = 40
 """Models of an Ollama whose details are asked for."""
 _AT_ONCE: Final = 4

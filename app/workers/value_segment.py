@@ -23,7 +23,7 @@ SIZE: Final = 16 * 1024 * 1024
 _WORD: Final = 8
 _NUMBER: Final = struct.Struct("<Q")
 
-Mode = Literal["counter", "sum", "max", "min"]
+Mode = Literal["counter", "sum", "max"]
 """How values of several workers become one. All but counters are states of a worker, and end with it."""
 
 

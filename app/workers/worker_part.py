@@ -1,11 +1,9 @@
 """What a worker has of its supervisor: its number, the shared table, and its end of the control channel."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from .connection_share import ConnectionShare
 from .control_channel import ControlChannel
-from .peers import Peers
 from .value_segment import ValueName, ValueSegment
 from .worker_table import WorkerTable
 
@@ -24,11 +22,6 @@ class WorkerPart:
     """Its share of new connections."""
     bases: dict[ValueName, float] = field(default_factory=dict)
     """What former workers with its number had counted when it began to count."""
-
-    @cached_property
-    def peers(self) -> Peers:
-        """The other workers."""
-        return Peers(self.table.lines, self.number, self.table.ends)
 
     @property
     def segment(self) -> ValueSegment:

@@ -5,9 +5,6 @@ import os
 from collections.abc import Iterator
 from typing import Final
 
-from .conversation_ends import ConversationEnds
-from .owner_table import OwnerTable
-from .peers import PeerLines
 from .value_segment import ValueSegment
 
 _COLUMNS: Final = 4
@@ -26,9 +23,6 @@ class WorkerTable:
         self._supervisor.pid = os.getpid()
         self.segments = [ValueSegment() for _ in range(count)]
         """The figures of each worker."""
-        self.lines = PeerLines(count)
-        self.owners = OwnerTable(count)
-        self.ends = ConversationEnds(count)
 
     def row(self, number: int) -> "WorkerRow":
         """The row of one worker."""
@@ -47,8 +41,6 @@ class WorkerTable:
         """A worker has ended, which used so much processor time. For the supervisor."""
         self._rows[number].clear()
         self.segments[number].end()
-        self.owners.end(number)
-        self.ends.forget(number)
         self._supervisor.seen += seconds
 
     def __iter__(self) -> Iterator["WorkerRow"]:

@@ -15,8 +15,6 @@ from tests.support.serving import serving
 from tests.wire.servers import KEY, Answer, Ask, Calls, Says, Step, Thinks
 from tests.wire.servers.functions_only import FUNCTION_SERVERS, FunctionsUpstream
 
-pytestmark = pytest.mark.xdist_group("node")
-
 DONE: Final = "Done: naïve 😀."
 PATCH: Final = """\
 *** Begin Patch

@@ -13,8 +13,6 @@ from tests.support.serving import serving
 from tests.wire.script import call_turn, text_turn
 from tests.wire.servers import ChatUpstream, Script
 
-pytestmark = pytest.mark.xdist_group("node")
-
 DONE = "Done: naïve 😀."
 COMMAND = json.dumps({"cmd": "echo one"})
 

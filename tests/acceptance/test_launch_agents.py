@@ -1,4 +1,4 @@
-"""`am-proxy launch` with the real Codex and the real opencode, on a scripted server that looks like an Ollama."""
+"""`am-proxy launch` with the real Codex, on a scripted server that looks like an Ollama."""
 
 import json
 import os
@@ -9,8 +9,6 @@ from typing import Final
 
 import pytest
 
-from tests.conformance.agents.opencode import ALONE
-from tests.conformance.install import opencode_in
 from tests.support.codex import MCP_SERVER
 from tests.support.event_scripts import as_events
 from tests.support.node import modules_with
@@ -20,8 +18,6 @@ from tests.support.surveyed_server import SurveyedServer, ollama, shown
 from tests.support.terminal import am_proxy
 from tests.wire.script import call_turn, text_turn
 from tests.wire.servers import Ask, Script, Step
-
-pytestmark = pytest.mark.xdist_group("node")
 
 MODELS: Final = {
     "words:4b": shown("gemma", 131_072),
@@ -38,11 +34,9 @@ class Machine:
         self.home = folder / "home"
         self.work = folder / "work"
         self.bin = folder / "bin"
-        for made in (self.home / ".codex", self.home / ".config" / "opencode", self.work, self.bin):
+        for made in (self.home / ".codex", self.work, self.bin):
             made.mkdir(parents=True)
         (self.home / ".codex" / "config.toml").write_text('model = "gpt-6"\nmodel_reasoning_effort = "high"\n')
-        own = {"$schema": "https://opencode.ai/config.json", "model": "anthropic/claude"}
-        (self.home / ".config" / "opencode" / "opencode.json").write_text(json.dumps(own))
 
     def install(self, name: str, program: Path) -> None:
         """Put a program on the path."""
@@ -53,7 +47,7 @@ class Machine:
         """What the command is started with."""
         path = f"{self.bin}:{os.environ['PATH']}"
         spaces = {f"XDG_{name}_HOME": "" for name in ("DATA", "CONFIG", "STATE", "CACHE")}
-        return surroundings({**ALONE, **spaces, "HOME": str(self.home), "PATH": path, "PWD": str(self.work)})
+        return surroundings({**spaces, "HOME": str(self.home), "PATH": path, "PWD": str(self.work)})
 
     def launch(self, *words: str) -> subprocess.CompletedProcess[str]:
         """The command to its end."""
@@ -68,12 +62,6 @@ class Machine:
             check=False,
         )
 
-    def configuration(self) -> dict[str, bytes]:
-        """The files that a user writes, and those that --write would add."""
-        folders = [self.home / ".codex", self.home / ".config" / "opencode"]
-        files = [file for folder in folders for file in folder.iterdir() if file.suffix in {".toml", ".json", ".jsonc"}]
-        return {str(file.relative_to(self.home)): file.read_bytes() for file in files}
-
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Machine:
@@ -83,14 +71,6 @@ def machine(tmp_path: Path) -> Machine:
 @pytest.fixture
 def codex(machine: Machine) -> Machine:
     machine.install("codex", modules_with("@openai/codex") / "@openai" / "codex" / "bin" / "codex.js")
-    return machine
-
-
-@pytest.fixture
-def opencode(machine: Machine) -> Machine:
-    program = opencode_in(modules_with("opencode-ai"))
-    assert program is not None, "the package has no program for this machine"
-    machine.install("opencode", program)
     return machine
 
 
@@ -152,8 +132,7 @@ def test_codex_works_on_a_server_whose_responses_api_knows_only_functions(
     assert len(server.asks) == len(SCRIPTS) * (1 if owner == "vllm" else 2), "what is unknown costs a refused request"
 
 
-def test_codex_works_by_the_profile_that_was_written_for_it(codex: Machine) -> None:
-    before = codex.configuration()
+def test_codex_works_by_the_profile_that_is_printed(codex: Machine) -> None:
     with upstream(text_turn(DONE)) as server:
         serving = subprocess.Popen(
             am_proxy("serve", "--upstream", server.url, "--port", "0"),
@@ -166,8 +145,11 @@ def test_codex_works_by_the_profile_that_was_written_for_it(codex: Machine) -> N
         with serving:
             assert serving.stdout is not None
             port = serving.stdout.readline().rpartition(":")[2].strip().removesuffix("/v1")
-            written = codex.launch("codex", "--upstream", server.url, "--port", port, "--write")
-            assert (written.returncode, "start:    codex --profile am" in written.stdout) == (0, True), written.stderr
+            printed = codex.launch("codex", "--upstream", server.url, "--port", port, "--print")
+            assert printed.returncode == 0, printed.stderr
+            (codex.home / ".codex" / "am.config.toml").write_text(printed.stdout)
+            (command,) = (line[2:] for line in printed.stdout.splitlines() if line.startswith("# curl "))
+            subprocess.run(command, shell=True, env=codex.environ, check=True)  # noqa: S602 — as a user pastes it
             ran = subprocess.run(
                 ["codex", "--profile", "am", "exec", "--json", "--skip-git-repo-check", "Do it"],  # noqa: S607 — as it says
                 cwd=codex.work,
@@ -181,24 +163,3 @@ def test_codex_works_by_the_profile_that_was_written_for_it(codex: Machine) -> N
             serving.terminate()
     assert (ran.returncode, said_events(ran.stdout)) == (0, [DONE]), ran.stdout + ran.stderr
     assert asked(server) == ["coder:8b"]
-    assert codex.launch("codex", "--restore").returncode == 0
-    assert codex.configuration() == before
-
-
-def test_opencode_answers_with_its_tools(opencode: Machine) -> None:
-    before = opencode.configuration()
-    call = call_turn("bash", json.dumps({"command": "echo two > made.txt", "description": "…"}))
-    (opencode.work / "opencode.json").write_text('{"permission": "allow"}')
-
-    def answer(ask: Ask) -> list[Step]:
-        """A call first. It asks for a title too, without tools."""
-        first = ask.body.get("tools") and ask.body["messages"][-1]["role"] == "user"
-        return [*(call if first else text_turn(DONE))]
-
-    with upstream(answer) as server:
-        ran = opencode.launch("opencode", "--upstream", server.url, "--", "run", "--format", "json", "Do it")
-    texts = [json.loads(line)["part"]["text"] for line in ran.stdout.splitlines() if '"type":"text"' in line]
-    assert (ran.returncode, texts) == (0, [DONE]), ran.stderr
-    assert (opencode.work / "made.txt").read_text() == "two\n"
-    assert set(asked(server)) == {"coder:8b"}
-    assert opencode.configuration() == before

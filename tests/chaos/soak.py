@@ -3,8 +3,8 @@
     python -m tests.chaos.soak --minutes 10 --streams 200 --workers 2
 
 Every stream follows a plan that is known here. One that completes must hold exactly what its upstream said; one that
-fails must have failed for its plan's reason, and hold a beginning of it. Workers of the server and the store of limits
-are killed meanwhile. The server is the real command, whose memory and descriptors are watched.
+fails must have failed for its plan's reason, and hold a beginning of it. Workers of the server are killed
+meanwhile. The server is the real command, whose memory and descriptors are watched.
 """
 
 import argparse
@@ -22,7 +22,7 @@ import httpx
 
 from tests.chaos.scenarios import chat_script, messages_script, responses_script
 from tests.chaos.soak_clients import KEY, Client, Tally
-from tests.chaos.soak_harm import Store, children, kill_workers, taken_by, watch
+from tests.chaos.soak_harm import children, kill_workers, taken_by, watch
 from tests.chaos.soak_report import Plan, report, verdict
 from tests.support.running import ROOT, Running, running
 from tests.wire.servers import ChatUpstream, ResponsesUpstream
@@ -34,9 +34,6 @@ CONFIG: Final = """
 max_turns = 5000
 workers = {workers}
 metrics = "open"
-
-[limits]
-store = "{store}"
 
 [[keys]]
 name = "soak"
@@ -72,7 +69,7 @@ messages = {{ upstream = "messages" }}
 """
 
 
-async def soak(server: Running, plan: Plan, store: Store) -> Tally:
+async def soak(server: Running, plan: Plan) -> Tally:
     """The whole run."""
     tally = Tally()
     pid = server.process.pid
@@ -80,10 +77,7 @@ async def soak(server: Running, plan: Plan, store: Store) -> Tally:
     deadline = began + plan.minutes * 60
     connector = aiohttp.TCPConnector(limit=0, force_close=True)
     async with aiohttp.ClientSession(connector=connector, timeout=aiohttp.ClientTimeout(total=120)) as session:
-        beside = [
-            asyncio.create_task(watch(pid, began, tally)),
-            asyncio.create_task(store.kill(plan.minutes * 60 / 8, tally)),
-        ]
+        beside = [asyncio.create_task(watch(pid, began, tally))]
         if children(pid):
             beside.append(asyncio.create_task(kill_workers(pid, plan.minutes * 60 / 10, tally)))
         client = Client(server.url, session, tally)
@@ -104,15 +98,14 @@ def still_running(url: str) -> str:
 def run(plan: Plan, folder: Path) -> tuple[Tally, list[str]]:
     """Starts all, and says what is wrong in the end."""
     seen: dict[str, set[int]] = {"chat": set(), "responses": set(), "messages": set()}
-    with ExitStack() as outer, ExitStack() as stack:
+    with ExitStack() as stack:
         chat = stack.enter_context(ChatUpstream(partial(chat_script, seen=seen["chat"])))
         responses = stack.enter_context(ResponsesUpstream(partial(responses_script, seen=seen["responses"])))
         messages = stack.enter_context(AnthropicUpstream(partial(messages_script, seen=seen["messages"])))
-        store = Store(folder, outer)
-        addresses = {"chat": chat.url, "responses": responses.url, "messages": messages.url, "store": store.url}
+        addresses = {"chat": chat.url, "responses": responses.url, "messages": messages.url}
         (folder / "config.toml").write_text(CONFIG.format(workers=plan.workers, key=KEY, **addresses))
         with running(folder=folder) as server:
-            tally = asyncio.run(soak(server, plan, store))
+            tally = asyncio.run(soak(server, plan))
             stack.close()  # with the upstreams go the connections that are kept to them
             time.sleep(3)
             tally.samples.append((tally.samples[-1][0] + 3, *taken_by(server.process.pid)))

@@ -17,7 +17,6 @@ from tests.wire.grammar import check
 
 LANES: Final = ("chat", "litellm", "responses", "messages")
 KEY: Final = "soak-key"
-"""Has limits, so that each turn is counted in the store."""
 HEADERS: Final = {"authorization": f"Bearer {KEY}"}
 WEBSOCKETS: Final = 7
 """One client in so many uses a websocket."""
@@ -41,8 +40,6 @@ class Tally:
     """Seconds, bytes of memory, descriptors."""
     killed: list[float] = field(default_factory=list)
     """When a worker was."""
-    outages: int = 0
-    """How often the store was killed."""
 
     def was_killed_since(self, began: float) -> bool:
         """Whether a worker was killed then, or shortly before."""

@@ -1,19 +1,13 @@
-"""What the soak does to the server while its streams run: workers and the store of limits are killed."""
+"""What the soak does to the server while its streams run: its workers are killed."""
 
 import asyncio
 import os
 import random
 import signal
 import time
-from contextlib import ExitStack
 from pathlib import Path
-from typing import Final
 
 from tests.chaos.soak_clients import Tally
-from tests.support.redis_server import RedisServer, redis_server
-
-WITHOUT_STORE: Final = 5.0
-"""Seconds until a killed store comes back, with an empty memory."""
 
 
 def children(pid: int) -> list[int]:
@@ -59,27 +53,3 @@ async def kill_workers(pid: int, pause: float, tally: Tally) -> None:
         async with asyncio.timeout(20):
             while victim in children(pid) or len(children(pid)) < len(workers):  # noqa: ASYNC110 — nobody tells
                 await asyncio.sleep(0.1)
-
-
-class Store:
-    """The store of limits, which is killed now and then."""
-
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self._folder = folder
-        self._running = stack.enter_context(ExitStack())
-        self._server = self._start()
-        self.url = self._server.url
-
-    def _start(self, port: int = 0) -> RedisServer:
-        return self._running.enter_context(redis_server(self._folder, port=port))
-
-    async def kill(self, pause: float, tally: Tally) -> None:
-        """Kills it after each pause, and starts another one a few seconds later."""
-        while True:
-            await asyncio.sleep(pause)
-            tally.outages += 1
-            self._running.close()
-            try:
-                await asyncio.sleep(WITHOUT_STORE)
-            finally:
-                self._server = self._start(self._server.port)

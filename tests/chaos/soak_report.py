@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from tests.chaos.scenarios import FAULTS
 from tests.chaos.soak_clients import LANES, WEBSOCKETS, Tally
-from tests.chaos.soak_harm import WITHOUT_STORE
 
 SETTLED: Final = 0.25
 """Of the time: what the server takes until then it may keep."""
@@ -58,13 +57,12 @@ def report(tally: Tally, plan: Plan, found: list[str]) -> str:
         f"{sum(tally.outcomes.values())} streams ({tally.deltas} events in streams read to the end), on",
         f"{time.strftime('%Y-%m-%d', time.gmtime())},",
         f"CPython {platform.python_version()} on {platform.system()}, {os.cpu_count()} cores.",
-        f"The server is the real command with `workers = {plan.workers}`, and counts the turns of its one",
-        "key in a store of limits (a real Redis). Upstreams and clients share another process, on loopback. One",
+        f"The server is the real command with `workers = {plan.workers}`.",
+        "Upstreams and clients share another process, on loopback. One",
         f"client in {WEBSOCKETS} uses a websocket, the others HTTP.",
         "",
         f"The upstreams' faults, chosen at random: {faults}. One client in ten hangs up after a few events.",
-        f"A worker was killed {len(tally.killed)} times, and replaced each time. The store was killed {tally.outages}",
-        f"times, and came back with an empty memory {WITHOUT_STORE:g} seconds later.",
+        f"A worker was killed {len(tally.killed)} times, and replaced each time.",
         "",
         "A stream that completes must contain exactly what its upstream sent. A stream that fails must have had",
         "a fault, and contain the beginning of that text. The events of every stream must be in a valid order.",

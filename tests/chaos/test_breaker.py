@@ -16,7 +16,6 @@ from tests.wire.script import text_turn
 from tests.wire.servers import Ask, ChatUpstream, Cut, Hang, ResponsesUpstream, Status
 from tests.wire.servers.responses import answer, message
 
-pytestmark = pytest.mark.xdist_group("litellm")
 Json = dict[str, Any]
 LANES = ["chat", "responses", "litellm"]
 NAMES = ("alice", "bob", "carol", "mallory")

@@ -41,15 +41,13 @@ def test_a_provider_that_litellm_does_not_know_is_a_mistake(folder: Path, capsys
     )
     assert main(["check"]) == 2
     assert capsys.readouterr().err == (
-        'config.toml:2:12: upstreams.it.provider: litellm knows no provider "deepsek" (did you mean deepseek?)\n'
-        '   2 | provider = "deepsek"\n'
-        "     |            ^^^^^^^^^\n\n"
+        'config.toml: upstreams.it.provider: litellm knows no provider "deepsek" (did you mean deepseek?)\n'
         "1 error in config.toml\n"
     )
 
 
 UNKNOWN_PROVIDER = """\
-config.toml:13:1: upstreams.other: opnai is not a known provider (did you mean openai?): \
+config.toml: upstreams.other: opnai is not a known provider (did you mean openai?): \
 leave provider out and say base_url, or say via = "litellm"\
 """
 
@@ -76,17 +74,16 @@ base_url = "env:GONE"
 upstream = "typo"
 """)
     assert main(["check"]) == 2
-    lines = [line for line in capsys.readouterr().err.splitlines() if line and line[0] != " "]
-    assert lines == [
-        "config.toml:3:9: keys[0].value: the environment variable GONE is not set",
-        "config.toml:4:10: keys[0].models: must be a list",
-        "config.toml:6:9: seal.keys[0]: the environment variable GONE is not set",
-        "config.toml:6:21: seal.keys[1]: must be at least 32 random characters: `openssl rand -hex 32`",
-        'config.toml:8:12: upstreams.typo.provider: litellm knows no provider "deepsek" (did you mean deepseek?)',
-        "config.toml:9:11: upstreams.typo.api_key: the environment variable GONE is not set",
-        'config.toml:11:1: upstreams.without_address: via = "chat" needs a base_url',
-        "config.toml:12:11: upstreams.without_address.api_key: the environment variable GONE is not set",
+    assert capsys.readouterr().err.splitlines() == [
+        "config.toml: keys[0].models: must be a list",
+        "config.toml: keys[0].value: the environment variable GONE is not set",
+        "config.toml: seal.keys[0]: the environment variable GONE is not set",
+        "config.toml: seal.keys[1]: must be at least 32 random characters: `openssl rand -hex 32`",
         UNKNOWN_PROVIDER,
-        "config.toml:16:12: upstreams.other.base_url: the environment variable GONE is not set",
+        "config.toml: upstreams.other.base_url: the environment variable GONE is not set",
+        "config.toml: upstreams.typo.api_key: the environment variable GONE is not set",
+        'config.toml: upstreams.typo.provider: litellm knows no provider "deepsek" (did you mean deepseek?)',
+        'config.toml: upstreams.without_address: via = "chat" needs a base_url',
+        "config.toml: upstreams.without_address.api_key: the environment variable GONE is not set",
         "10 errors in config.toml",
     ]

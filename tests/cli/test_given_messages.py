@@ -1,7 +1,6 @@
-"""`--upstream`, `init`, `launch` and `check --probe` with a server of the Messages API."""
+"""`--upstream`, `launch` and `doctor` with a server of the Messages API."""
 
 import asyncio
-import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,11 +9,8 @@ from typing import Any, Final
 import httpx
 import pytest
 
-from app.cli import init as init_module
-from app.cli.check import check
 from app.cli.doctor import doctor
 from app.cli.given_upstream import settled
-from app.cli.init import Given, init
 from app.cli.launched_models import look
 from app.settings import GIVEN, Settings, load
 from tests.support.serving import serving
@@ -83,30 +79,10 @@ async def test_a_key_that_is_wanted_as_bearer_is_sent_so(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(("end", "via"), [("/v1", "chat"), ("/v1/messages", "messages")])
-def test_of_two_ways_the_address_may_choose_one(
-    tmp_path: Path, end: str, via: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(init_module, "doctor", lambda _: 0)
+def test_of_two_ways_the_address_may_choose_one(tmp_path: Path, end: str, via: str) -> None:
     with running(also="/v1/chat/completions", header="authorization") as server:
         settings, _ = asyncio.run(settled(given(tmp_path, f"{server.url}{end}")))
         assert settings.upstreams[GIVEN].via == via
-        assert (
-            init(tmp_path / "new.toml", Given(f"{server.url}{end}", "", "env:MY_KEY", yes=True), environ=ENVIRON) == 0
-        )
-    assert tomllib.loads((tmp_path / "new.toml").read_text())["upstreams"]["server"]["via"] == via
-
-
-@pytest.mark.parametrize("header", ["x-api-key", "authorization"])
-def test_init_writes_how_it_is_asked(tmp_path: Path, header: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(init_module, "doctor", lambda _: 0)
-    path = tmp_path / "am-proxy.toml"
-    with running(header=header) as server:
-        assert init(path, Given(server.url, "", "env:MY_KEY", yes=True), environ=ENVIRON) == 0
-        url = server.url
-    own = {"via": "messages", "base_url": url, "api_key": "env:MY_KEY"}
-    written = tomllib.loads(path.read_text())["upstreams"]["server"]
-    assert written == own | ({} if header == "x-api-key" else {"key_header": header})
-    load({"config": str(path)}, ENVIRON)
 
 
 async def test_launch_serves_its_models(tmp_path: Path) -> None:
@@ -117,7 +93,7 @@ async def test_launch_serves_its_models(tmp_path: Path) -> None:
             assert found.settings.upstreams[GIVEN].via == "messages"
 
 
-def test_probe_and_doctor_say_which_way_suits_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_doctor_says_which_way_suits_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with running() as server:
         (tmp_path / "am-proxy.toml").write_text(f"""
 [upstreams.there]
@@ -129,13 +105,8 @@ api_key = "env:MY_KEY"
 upstream = "there"
 """)
         settings = load({}, ENVIRON, tmp_path)
-        assert check(settings, probed=True) == 1
-        probed = capsys.readouterr().out
         assert doctor(settings) == 1
         looked = capsys.readouterr().out
-    assert "chat completions  no: this server has no /chat/completions" in probed
-    assert "Messages API      yes: " in probed
-    assert 'suits it          via = "messages"' in probed
     assert 'It has /v1/messages: use via = "messages".' in looked
 
 

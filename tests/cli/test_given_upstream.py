@@ -15,8 +15,7 @@ import pytest
 
 from app.cli.given_upstream import Remark, settled
 from app.settings import GIVEN, load
-from tests.support.am_proxy_process import COMMAND
-from tests.support.running import Running, started, surroundings
+from tests.support.running import COMMAND, Running, started, surroundings
 from tests.support.surveyed_server import REFUSES_EMPTY, SurveyedServer, chats, listing, ollama, shown, vllm
 from tests.wire.script import counts, says, stops
 from tests.wire.servers import Hang, ResponsesUpstream, Status

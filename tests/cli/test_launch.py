@@ -2,6 +2,7 @@
 
 import os
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -48,6 +49,17 @@ def test_the_agent_gets_a_server_and_its_models_and_no_file_of_the_user_is_chang
     )
     assert home.files() == before
     assert list(home.cache.iterdir()) == []
+
+
+def test_a_profile_is_printed_and_nothing_is_started_or_written(home: Home, server: SurveyedServer) -> None:
+    home.install()
+    before = home.files()
+    ran = home.launch("codex", "--upstream", server.url, "--port", "23999", "--print", environ={"AM_KEY": "sk-alice"})
+    assert (ran.returncode, ran.stderr, home.seen_file.exists(), home.files()) == (0, "", False, before)
+    profile = tomllib.loads(ran.stdout)
+    provider = {"name": "AM Proxy", "base_url": "http://127.0.0.1:23999/v1", "wire_api": "responses"}
+    assert (profile["model"], profile["model_providers"]["am"]) == ("coder:8b", provider | {"env_key": "AM_KEY"})
+    assert "sk-alice" not in ran.stdout
 
 
 def test_a_named_model_is_the_one_it_starts_with(home: Home, server: SurveyedServer) -> None:
@@ -142,12 +154,12 @@ def test_what_is_missing_is_said_before_the_agent_starts(home: Home) -> None:
 def test_an_agent_that_is_missing_or_too_old_is_named_with_the_command_that_installs_it(
     home: Home, server: SurveyedServer
 ) -> None:
-    ran = home.launch("opencode", "--upstream", server.url)
+    ran = home.launch("codex", "--upstream", server.url)
     assert (ran.returncode, ran.stderr) == (
         1,
         (
-            "am-proxy: cannot launch opencode: the command opencode is not installed; "
-            "install it with: npm install --global opencode-ai\n"
+            "am-proxy: cannot launch Codex: the command codex is not installed; "
+            "install it with: npm install --global @openai/codex\n"
         ),
     )
     home.install(version="0.41.0")

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.am_proxy_process import AmProxyProcess
 from tests.support.launching import MODELS, WAITS, Home, wait_for
 from tests.support.surveyed_server import SurveyedServer, ollama
 from tests.support.terminal import am_proxy, terminal
@@ -33,7 +32,7 @@ def test_signals_reach_the_agent_and_its_exit_code_is_returned(
     home: Home, server: SurveyedServer, number: signal.Signals
 ) -> None:
     home.install(WAITS)
-    with AmProxyProcess(
+    with subprocess.Popen(
         am_proxy("launch", "codex", "--upstream", server.url),
         cwd=home.work,
         env=home.environ,
@@ -55,7 +54,7 @@ def test_an_agent_that_is_killed_ends_the_command_as_in_a_shell(home: Home, serv
 
 def test_the_server_dies_with_the_command_however_that_ends(home: Home, server: SurveyedServer) -> None:
     home.install(WAITS)
-    with AmProxyProcess(
+    with subprocess.Popen(
         am_proxy("launch", "codex", "--upstream", server.url),
         cwd=home.work,
         env=home.environ,

@@ -1,10 +1,9 @@
-"""`doctor` and `check --probe` with an upstream of the Messages API."""
+"""`doctor` with an upstream of the Messages API."""
 
 from pathlib import Path
 
 import pytest
 
-from app.cli.check import check
 from app.cli.doctor import doctor
 from app.settings import Settings, load
 from tests.wire.servers import KEY, AnthropicUpstream, Calls, Says, Thinks
@@ -33,12 +32,3 @@ def test_doctor_asks_it_in_its_own_dialect(tmp_path: Path, capsys: pytest.Captur
     told = capsys.readouterr().out
     for line in ("claude-sonnet-4-6 by /v1/messages", "key             accepted", "streams", "calls tools"):
         assert line in told
-
-
-def test_probe_says_that_it_works(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with AnthropicUpstream().say([Says("One, two, … thirty.")]) as upstream:
-        upstream.may_violate = True  # as above
-        assert check(settings(tmp_path, upstream), probed=True) == 0
-    told = capsys.readouterr().out
-    assert "Messages API      yes: " in told
-    assert 'configured        via = "messages" with provider = "anthropic", which works' in told

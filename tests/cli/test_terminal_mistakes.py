@@ -16,19 +16,15 @@ NEWCOMERS: list[tuple[list[str], str, list[str]]] = [
     (["serv"], "", ['error: unknown command "serv" (did you mean serve?)']),
     (["serve", "--prot", "1"], "", ["error: unknown flag --prot (did you mean --port?)"]),
     (["serve", "--port", "99999"], "", ["--port: must be at most 65535"]),
-    (["check"], "[server]\nstrict = 'yes'", ["am-proxy.toml:2:10: server.strict: must be true or false"]),
+    (["check"], "[server]\nstrict = 'yes'", ["am-proxy.toml: server.strict: must be true or false"]),
     (
         ["check"],
         "[server]\nhost = 127.0.0.1",
         [
-            'am-proxy.toml:2:8: text needs quotes: host = "127.0.0.1"',
-            "   2 | host = 127.0.0.1",
-            "     |        ^^^^^^^^^",
-            "",
-            "1 error in am-proxy.toml",
+            "am-proxy.toml: is not TOML: Expected newline or end of document after a",
         ],
     ),
-    (["serve"], "server:\n  port: 1", ["am-proxy.toml:1:1: is YAML, and the configuration is TOML: see"]),
+    (["serve"], "server:\n  port: 1", ["am-proxy.toml: is not TOML: Expected '=' after a key in a key/value pair (at"]),
     (["check", "--config", "gone.toml"], "", ["gone.toml: cannot be read: there is no such file"]),
 ]
 """What somebody new types, the configuration, and the first lines of what is said."""
@@ -64,37 +60,16 @@ apikey = "sk-let-nobody-see-this"
 upstream = "ollama"
 """
 AT_80 = """\
-am-proxy.toml:2:8: server.port: must be a whole number, without quotes
-   2 | port = "8080"
-     |        ^^^^^^
-
-am-proxy.toml:3:10: server.strict: must be true or false
-   3 | strict = "yes"
-     |          ^^^^^
-
-am-proxy.toml:4:70: server.allowed_hosts[3]: must be a host name or address
-  without a port, or "*"
-   4 | …ond.example", "third.example", "https://fourth.example", "fifth", "six…
-     |                                 ^^^^^^^^^^^^^^^^^^^^^^^^
-
-am-proxy.toml:8:9: keys[0].value: the environment variable ALICE_KEY is not set
-   8 | value = "env:ALICE_KEY"
-     |         ^^^^^^^^^^^^^^^
-
-am-proxy.toml:12:12: upstreams.ollama.base_url: must be an address that starts
-  with http:// or https:// (did you mean http://localhost:11434/v1?)
-  12 | base_url = "localhost:11434"
-     |            ^^^^^^^^^^^^^^^^^
-
-am-proxy.toml:13:1: upstreams.ollama.apikey: is not a setting here (did you
-  mean api_key?)
-  13 | apikey = ***
-     | ^^^^^^
-
-am-proxy.toml:15:1: a name with a dot needs quotes: [models."gpt-4.1"]
-  15 | [models.gpt-4.1]
-     | ^^^^^^^^^^^^^^^^
-
+am-proxy.toml: a name with a dot needs quotes: [models."gpt-4.1"]
+am-proxy.toml: keys[0].value: the environment variable ALICE_KEY is not set
+am-proxy.toml: server.allowed_hosts[3]: must be a host name or address without
+  a port, or "*"
+am-proxy.toml: server.port: must be a whole number, without quotes
+am-proxy.toml: server.strict: must be true or false
+am-proxy.toml: upstreams.ollama.apikey: is not a setting here (did you mean
+  api_key?)
+am-proxy.toml: upstreams.ollama.base_url: must be an address that starts with
+  http:// or https:// (did you mean http://localhost:11434/v1?)
 7 errors in am-proxy.toml"""
 GOOD = '[[keys]]\nname = "a"\nvalue = "b"\n[upstreams.u]\nvia = "demo"\n[models.m]\nupstream = "u"\n'
 
@@ -136,21 +111,15 @@ def test_every_help_fits(columns: int, tmp_path: Path) -> None:
     ("columns", "environ"),
     [(80, {}), (120, {}), (80, {"NO_COLOR": "1"}), (120, {"NO_COLOR": "1"})],
 )
-def test_every_mistake_is_shown_in_its_line(columns: int, environ: dict[str, str], tmp_path: Path) -> None:
+def test_every_mistake_is_shown(columns: int, environ: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "am-proxy.toml").write_text(BAD)
     with terminal(am_proxy("check"), folder=tmp_path, columns=columns, environ=environ) as shown:
         lines = seen(shown, columns, 2)
-        colours = (shown.colours("^^^^^^"), shown.colours("   2"), shown.colours("7 errors"), shown.colours("must be"))
+        colours = (shown.colours("7 errors"), shown.colours("must be"))
     if columns == 80:
         assert "\n".join(lines) == AT_80
-    else:
-        assert [line for line in lines if line and not line.startswith(" ")][2] == (
-            'am-proxy.toml:4:70: server.allowed_hosts[3]: must be a host name or address without a port, or "*"'
-        )
-        assert "third.example" in lines[9]
-        assert lines[10].index("^") == lines[9].index('"https:')
     plain = {"default"}
-    assert colours == ((plain,) * 4 if environ else ({"red"}, {"blue"}, {"red"}, plain))
+    assert colours == ((plain,) * 2 if environ else ({"red"}, plain))
 
 
 @pytest.mark.parametrize("columns", COLUMNS)

@@ -127,14 +127,7 @@ def test_columns_begin_at_the_same_place_whatever_is_in_them(columns: int, field
         ),
         ({"finish": "refused", "status": 401, "error": "invalid_api_key"}, {}, "401", "invalid_api_key"),
         ({"finish": "completed", "retries": {"a": 1, "b": 2}}, {}, "200", "after a, b failed"),
-        ({"finish": "completed", "searches": 1}, {}, "200", "1 search"),
-        ({"finish": "completed", "searches": 2}, {}, "200", "2 searches"),
-        (
-            {"finish": "completed", "searches": 2, "opened_pages": 1, "failed_searches": 1},
-            {},
-            "200",
-            "2 searches; 1 page; 1 failed",
-        ),
+        ({"finish": "searched", "results": 1}, {}, "200", "1 result"),
         ({"finish": "searched", "results": 5}, {}, "200", "5 results"),
         (
             {"finish": "searched", "results": 0, "failed_commands": 1},

@@ -195,7 +195,6 @@ CELLS: Final[dict[str, Cell]] = {
         lambda _: [text_turn(*_piecewise(lines.TEXT))],
         {"text": lines.TEXT},
         lambda asked, _: [] if any(asked.body(n).tools for n in range(len(asked.asks))) else ["no ask offers tools"],
-        asks=None,  # opencode asks the same model for a title
     ),
 }
 

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.conformance import lines
-from tests.conformance.agents import codex, launched, opencode
+from tests.conformance.agents import codex, launched
 from tests.conformance.cells import CUT_OFF, FAILED, Holds, Outcome
 from tests.conformance.checks import Call, Tools
-from tests.conformance.install import NPM, PYTHON, ROOT, node, opencode_in
+from tests.conformance.install import NPM, PYTHON, ROOT, node
 from tests.support.codex import Codex
 
 
@@ -113,19 +113,6 @@ def _codex(bench: Bench, cells: Mapping[str, str]) -> dict[str, Outcome]:
     return _one_by_one(cells, drive)
 
 
-def _opencode(bench: Bench, cells: Mapping[str, str]) -> dict[str, Outcome]:
-    program = opencode_in(NPM) or Path("opencode")
-    home = opencode.Opencode(program, bench.url, bench.folder / "opencode", bench.environ)
-
-    def drive(cell: str, model: str) -> Outcome:
-        if cell == "launch":
-            environ = {**bench.environ, **opencode.ALONE}
-            return launched.drive("opencode", program, bench.launch, bench.folder / model, environ, model)
-        return opencode.drive(home, cell, model)
-
-    return _one_by_one(cells, drive)
-
-
 def _failed(words: str, **more: str) -> Outcome:
     return {"error": Holds(words), **more}
 
@@ -156,26 +143,6 @@ _CLIENTS: Final[dict[str, Client]] = {
             ),
             "cut": Note("shows the message, not the code", _failed(CUT_OFF, text=lines.PARTIAL, ended="turn.failed")),
             "wait": Note("counts this retry in `stream_max_retries`"),
-        },
-        npm=True,
-    ),
-    "opencode": Client(
-        "opencode",
-        "opencode-ai",
-        _opencode,
-        opencode.TOOLS,
-        {
-            "custom": _never(_NO_TOOL),
-            "namespace": Note("tools of a Model Context Protocol server are plain functions"),
-            "search": _never(_NO_TOOL),
-            "schema": _never("its command line has no option for a schema"),
-            "refusal": Note(
-                "its own copy of the AI SDK discards refusals: the answer is empty", {"refusal": ""}, able=False
-            ),
-            "incomplete": Note("reports `length`", {"text": lines.PARTIAL, "ended": "length"}),
-            "failed_before": Note("shows the message with the whole answer", _failed(FAILED, text="")),
-            "failed_in": Note("shows the whole event", _failed(FAILED, text=lines.PARTIAL)),
-            "cut": Note("shows the whole event", _failed(CUT_OFF, text=lines.PARTIAL)),
         },
         npm=True,
     ),

@@ -85,11 +85,6 @@ def fetch_pypi() -> None:
     stamp.write_text(json.dumps(wanted))
 
 
-def opencode_in(modules: Path) -> Path | None:
-    """The opencode program in a folder of npm packages: the plain one before those for old processors."""
-    return next(iter(sorted(modules.glob("opencode-*-*/bin/opencode*"), key=lambda path: len(str(path)))), None)
-
-
 def fetch_what_is_to_be_had() -> None:
     """Each by itself, so that one that is missing keeps no other away."""
     each: dict[str, Callable[[], None]] = {f"npm:{name}": partial(fetch_npm, name) for name in PINS["npm"]}

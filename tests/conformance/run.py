@@ -12,7 +12,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Final
 
-from tests.conformance.agents.opencode import TITLES
 from tests.conformance.cells import CELLS, faults
 from tests.conformance.checks import Asked
 from tests.conformance.clients import CLIENTS, Bench, chosen, surroundings
@@ -21,7 +20,6 @@ from tests.conformance.lanes import LANES, Lane
 from tests.conformance.matrix import Faults, page
 from tests.conformance.scripted_model import ScriptedModels, scripted_models
 from tests.wire.configuration import Model
-from tests.wire.script import text_turn
 
 PAGE: Final = ROOT / "docs" / "conformance.md"
 SILENT: Final = "silence"
@@ -58,7 +56,6 @@ def drive(lane: Lane, names: Sequence[str], wanted: Sequence[str], folder: Path)
     catalogued = {lane.model("codex", cell): model for cell in CELLS}
     found: dict[str, dict[str, list[str]]] = {}
     with scripted_models(lane, catalogued) as scripted:
-        scripted.set_scripts(TITLES, [text_turn("A title")])
         for name in clients:
             loud = [cell for cell in cells_of(lane, name, wanted) if cell != SILENT]
             found[name] = run_cells(scripted, name, loud, folder)

@@ -3,20 +3,14 @@
 import json
 import re
 from collections import defaultdict
-from types import SimpleNamespace
-from typing import TYPE_CHECKING, cast
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.limit_store.outages import Outages
 from app.observers.metrics import Metrics, Served
 from app.parsing.request_body import parse_request
 from app.transports.open_connections import ConnectionCounts
 from tests.support.running import ROOT
-
-if TYPE_CHECKING:
-    from app.limit_store.limit_store import LimitStore
 
 DASHBOARD = json.loads((ROOT / "deploy/grafana/dashboard.json").read_text())
 ROWS = [panel for panel in DASHBOARD["panels"] if panel["type"] == "row"]
@@ -49,8 +43,6 @@ def exposed() -> dict[str, set[str]]:
         turn.asked(REQUEST, {}, [], "there")
         turn.ended({**fields, "finish": finish})
     metrics.searched("search", "found")
-    store = SimpleNamespace(reachable=True, outages=Outages("valkey://store"))
-    metrics.follow(Served(frozenset({"m"}), {"u": "p"}), lambda: {"u": True}, cast("LimitStore", store))
     found: dict[str, set[str]] = defaultdict(set)
     for family in text_string_to_metric_families(metrics.page().decode()):
         for sample in family.samples:
@@ -110,12 +102,11 @@ def test_every_panel_is_below_the_heading_of_its_row_and_covers_no_other() -> No
         assert not cells & covered
         covered |= cells
     assert DASHBOARD["panels"][0] == ROWS[0]
-    assert {panel["id"] for panel in DASHBOARD["panels"]} >= set(range(1, 28))
+    assert {panel["id"] for panel in DASHBOARD["panels"]} >= set(range(1, 27))
     assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
 
 
-def test_the_limits_of_a_store_and_the_share_of_caches_are_shown() -> None:
+def test_the_share_of_caches_is_shown() -> None:
     shown = {panel["title"]: [target["expr"] for target in panel["targets"]] for panel in PANELS}
-    assert len(shown["Store of limits"]) == 3
     [share] = shown["Share of input tokens read from caches"]
     assert share.count(" / ") == 1

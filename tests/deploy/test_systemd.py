@@ -54,7 +54,7 @@ def test_it_starts_the_server_with_files_that_the_page_puts_there() -> None:
     assert flags.command == "serve"
     folder = Path(program).parents[1]
     assert f"python3 -m venv {folder}\n" in INSTALL
-    assert f"{program} init --config {flags.config}\n" in INSTALL
+    assert f"am-proxy.toml {flags.config}\n" in INSTALL
     assert values("EnvironmentFile")[0].removeprefix("-") in INSTALL
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from app.options import Can, Table
-from app.settings import Model, Seal, Search, Server, SharedLimits, Upstream
+from app.settings import Model, Seal, Search, Server, Upstream
 from app.settings.secret import Secret
 from app.settings.server import KeyTable
 
@@ -25,8 +25,8 @@ it is started, then for `config.toml` there (the former name), then for `am-prox
 the name of the file.
 
 Flags override the environment, the environment overrides the file, the file overrides the defaults. `am-proxy check`
-prints every error of a configuration with its line, or the resulting settings; with `--all` also those that have their
-default values. Every setting is in [config.example.toml](../config.example.toml).
+prints every error of a configuration, or the resulting settings; with `--all` also those that have their default
+values. Every setting is in [config.example.toml](../config.example.toml).
 
 Any text may contain `${NAME}` or `${NAME:-default}`, replaced from the environment (`$${` is a plain `${`). A whole
 value may be `"env:NAME"` (that environment variable) or `"file:PATH"` (the content of that file, relative to the
@@ -45,12 +45,7 @@ TABLES: Final = (
         Seal,
         "Encryption of what clients send back to the model: [encrypted reasoning and state](sealed-content.md).",
     ),
-    (
-        "[limits]",
-        SharedLimits,
-        "Limits that all copies share, in a Redis or Valkey server: [scaling](scaling.md#one-limit-for-all-copies).",
-    ),
-    ("[search]", Search, "Web search for clients and models: [search](search.md)."),
+    ("[search]", Search, "Web search for Codex: [search](search.md)."),
     ("[upstreams.NAME]", Upstream, "A server that runs models, and how it is called: [providers](providers.md)."),
     (
         "[models.NAME]",

@@ -147,7 +147,7 @@ def _items_and_tools() -> str:
         'An item of any other type is left out, with a warning; with `via = "responses"` it is passed on. An '
         "`item_reference` is refused: nothing is stored.\n\n"
         f"## Tools\n\n{_table('type | meaning', tools)}\n"
-        "`web_search` works for models with `web_search = true` or [`search = true`](search.md), and "
+        "`web_search` works for models with `web_search = true`, and "
         "`image_generation` for models with `image_output = true`. Tools "
         'of any other type are left out, with a warning; with `via = "responses"` they are passed on. '
         "[codex.md](codex.md#how-each-kind-of-tool-behaves) shows what the model sees of each.\n"
@@ -280,15 +280,9 @@ def _websocket() -> str:
   `{{"type": "response.cancel", "response_id": "…"}}` ends it in the same way but keeps unfinished text and reasoning,
   as `incomplete`. Without `response_id`, both are about the response of their `stream_id`. The next frame may continue
   the response.
-- **Steering:** `{{"type": "response.steer", "previous_response_id": "…", "input": …}}` adds messages of the user while
-  that response runs. Answer: `response.steer.accepted`. The response ends before its next item, as `incomplete` with
-  the reason `steered`, or as it would have ended, and another one begins by itself: with the same settings, the whole
-  conversation and the new messages. If the response has calls, they wait for `response.create` with the outputs
-  (`response.steer.pending`). Input that is not used comes back in `response.steer.failed`. A response that may begin
-  with a summary (`context_management`) cannot be steered.
-- **Limits:** a message is as long as a body, `max_body_bytes`; one that is no `response.create` has at most 1 MiB, a
-  `response.steer` 4 MiB, and the id in it 1,024 characters: longer ones get an error. Of frames under 1 KiB,
-  {BURST:,} may come at once and {RATE} a second. A ping is sent every 20 seconds.
+- **Limits:** a message is as long as a body, `max_body_bytes`; one that is no `response.create` has at most 1 MiB, and
+  the id in it 1,024 characters: longer ones get an error. Of frames under 1 KiB, {BURST:,} may come at once and
+  {RATE} a second. A ping is sent every 20 seconds.
 
 {_table("close code | meaning", rows)}"""
 

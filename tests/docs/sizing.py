@@ -1,11 +1,9 @@
 """The worked example of docs/scaling.md, computed from the figures of docs/performance.md."""
 
-import re
 from math import ceil
 from typing import Final
 
 from tests.docs.measured import table_of
-from tests.support.running import ROOT
 
 AGENTS: Final = 10_000
 STREAMING: Final = 20
@@ -38,7 +36,7 @@ def example() -> str:
         "of Codex (60 kB)."
     )
     table = "\n".join([head, "| --- " * 7 + "|", *rows])
-    return "\n\n".join([about, table, _autoscaler(), _connections(streams), *_balancers(streams, turns, chunks)])
+    return "\n\n".join([about, table, _connections(streams), *_balancers(streams, turns, chunks)])
 
 
 def _row(name: str, via: str, streams: int, turns: float, chunks: int) -> str:
@@ -52,24 +50,6 @@ def _row(name: str, via: str, streams: int, turns: float, chunks: int) -> str:
         f"| `{via}` | {for_chunks:.1f} | {for_turns:.1f} | {for_chunks + for_turns:.1f} | {processes} | "
         f"{AGENTS // processes:,} | {memory:.1f} |"
     )
-
-
-def _autoscaler() -> str:
-    found = re.search(r'averageValue: "(\d+)"', (ROOT / "deploy" / "kubernetes" / "autoscaler.yaml").read_text())
-    assert found is not None
-    turns = int(found[1])
-    share = [turns * _cores_of_a_stream(f"AM Proxy, {name}") for name in LANES]
-    return (
-        f"**Autoscaler:** deploy/kubernetes starts another copy above {turns} turns in flight for each copy. Such "
-        f"turns keep {min(share):.0%} to {max(share):.0%} of a core busy, depending on `via`. Other agents have other "
-        "turns: divide the turns in flight of your busiest hour (`am_proxy_turns_in_flight`) by the cores that the "
-        f"processes used then, and set `averageValue` to {LOAD:.0%} of that."
-    )
-
-
-def _cores_of_a_stream(program: str) -> float:
-    chunks = PACE * float(table_of("many, paced")[program][PER_CHUNK]) / 1e6
-    return chunks + float(table_of("codex: 60 kB")[program][PER_REQUEST]) / 1e3 / STREAMING
 
 
 def _connections(streams: int) -> str:

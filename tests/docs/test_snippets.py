@@ -110,7 +110,7 @@ def test_a_command_within_a_sentence_is_understood(page: str, command: str) -> N
         check_command(shlex.split(command))
 
 
-TESTED_ELSEWHERE = {"serve", "launch", "init", "replay"}
+TESTED_ELSEWHERE = {"serve", "launch"}
 """Commands that need a server, a person or files."""
 
 

@@ -156,7 +156,6 @@ ENDED: dict[Reason, Row] = {
     "failure": ("response.failed", "failed", (PART, PART, GONE, GONE, GONE, GONE)),
     "interrupted": ("response.incomplete", PART, (GONE, GONE, GONE, GONE, GONE, GONE)),
     "cancelled": ("response.incomplete", PART, (PART, PART, GONE, GONE, GONE, GONE)),
-    "steered": ("response.incomplete", PART, (YES, YES, YES, YES, YES, GONE)),
 }
 ENDED_FOR_CODEX: dict[Reason, Row] = ENDED | {
     "length": ("response.completed", PART, (PART, PART, YES, FAILS, AGAIN, GONE)),
@@ -186,7 +185,7 @@ def test_an_answer_ends_as_the_table_says(reason: Reason, kind: ItemKind, *, for
             events += emitter.feed([Broke(TOO_LONG)])
         case "end" | "length" | "content_filter":
             events += emitter.feed([Stopped(reason)])
-        case "interrupted" | "cancelled" | "steered":
+        case "interrupted" | "cancelled":
             events += emitter.stop(reason)
     events += [] if emitter.over else emitter.end()
     sent = plain(events)
@@ -205,40 +204,3 @@ def test_a_problem_among_the_outcomes_is_no_ending() -> None:
     ledger: Ledger[OpenItem, OutputItem, Event] = Ledger()
     with pytest.raises(MisuseError):
         ledger.end({0: CUT_IN_A_CALL})
-
-
-BOUNDARIES = [
-    # what is open, the next delta, and whether a steered answer ends before it
-    ([ReasoningDelta("hm")], TextDelta("Hi"), True),
-    ([ReasoningDelta("hm")], ReasoningDelta("so"), False),
-    ([ReasoningDelta("hm")], ThoughtEnded(), False),
-    ([ReasoningDelta("hm")], TextDelta(" "), False),
-    ([TextDelta("Hi")], TextDelta("!"), False),
-    ([TextDelta("Hi")], ReasoningDelta("hm"), True),
-    ([TextDelta("Hi")], CallOpened(0, "f", "c"), True),
-    (calls(0, "f", "{"), CallArguments(0, "}"), False),
-    (calls(0, "f", "{}"), TextDelta("Hi"), False),
-    (calls(0, "f", "{}"), CallOpened(1, "f", "d"), False),
-]
-
-
-@pytest.mark.parametrize(("before", "delta", "ends"), BOUNDARIES)
-def test_a_steered_answer_ends_before_its_next_item(before: list[Delta], delta: Delta, *, ends: bool) -> None:
-    emitter = new_emitter()
-    events = [*emitter.begin(), *emitter.feed(before)]
-    assert emitter.stop_at_boundary() == []
-    events += emitter.feed([delta])
-    assert emitter.over is ends
-    if ends:
-        sent = plain(events)
-        check(sent)
-        assert sent[-1]["response"]["incomplete_details"] == {"reason": "steered"}
-        assert {item["status"] for item in sent[-1]["response"]["output"]} == {"completed"}
-
-
-@pytest.mark.parametrize("before", [[], [ReasoningDelta("hm"), ThoughtEnded()]])
-def test_a_steered_answer_without_an_open_item_ends_at_once(before: list[Delta]) -> None:
-    emitter = new_emitter()
-    events = [*emitter.begin(), *emitter.feed(before), *emitter.stop_at_boundary()]
-    check(plain(events))
-    assert emitter.over

@@ -19,8 +19,6 @@ from tests.wire.servers.gemini import answers as candidate
 from tests.wire.servers.server import ScriptedUpstream
 from tests.wire.web_site import PDF, PNG, Site, page
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 PICTURE = f"data:image/png;base64,{b64encode(PNG).decode()}"
 DOCUMENT = f"data:application/pdf;base64,{b64encode(PDF).decode()}"
 

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from tests.fields.field_lanes import Outcome
 from tests.wire.fields.quiet_fields import reason
 
 HEAD: Final = """\
 # Every field of a request
 
-<!-- Made from what becomes of each field by `pytest tests/fields --bless docs`. Do not edit. -->
+<!-- Made from tests/wire/fields/outcomes.txt by `pytest tests/fields --bless fields`. Do not edit. -->
 
 What AM Proxy does with each parameter, input item, content part, tool, `tool_choice`, value of `include` and websocket
 frame of the Responses API, as the Python package `openai` {version} knows them, and a few that Codex and Open Responses
@@ -25,22 +24,14 @@ have. A test sends each of them over HTTP or a websocket in each way, to a scrip
 The columns are ways to ask a model:
 
 - **chat**: `via = "chat"`, a server of which nothing is known.
-- **search**: the same, and this server searches for the model (`search = true`).
 - **messages**: `via = "messages"`, Claude.
 - **litellm**: `via = "litellm"`, OpenAI's `gpt-5.1`.
 - **responses**: `via = "responses"`, a server that has all types of tools itself.
-- **functions**: `via = "responses"` with `tools = "functions"`, a server of which nothing else is known.
 
 Other models may take less, as far as that is known: then there are more warnings.
 """
-LABELS: Final = {"relay": "responses"}
-"""Of lanes that this document names differently."""
-SEARCHES: Final = {
-    "user_location": "Its members have rows of their own.",
-    "external_web_access": "This server's search finds texts, and opens no page for a model.",
-    "search_content_types": "This server's search finds texts, and opens no page for a model.",
-}
-"""Why a member of `web_search` has no effect, where this server searches."""
+LANES: Final = ("chat", "messages", "litellm", "responses")
+"""The columns, as `tests/wire/fields/lanes.py` has them."""
 TITLES: Final = {
     "parameter": "Parameters",
     "item": "Items of the input",
@@ -56,28 +47,23 @@ class Row(NamedTuple):
     """One member, with what each lane does."""
 
     name: str
-    outcomes: Sequence[Outcome]
+    words: Sequence[str]
 
     @property
-    def words(self) -> list[str]:
-        """The outcomes."""
-        return [outcome.word for outcome in self.outcomes]
-
-    @property
-    def sentence(self) -> str:
-        """What the client reads, or why it reads nothing."""
-        said = next((outcome.sentence for outcome in self.outcomes if outcome.sentence), "")
-        return said or (reason(self.name) or SEARCHES[self.name.rpartition(".")[2]] if "quiet" in self.words else "")
+    def why(self) -> str:
+        """Why it has no effect where nobody is told."""
+        return reason(self.name) if "quiet" in self.words else ""
 
 
-def page(rows: Sequence[Row], lanes: Sequence[str], version: str) -> str:
+def page(table: str, version: str) -> str:
     """The whole document."""
+    rows = [Row(name, words.split(", ")) for name, words in (line.rsplit(": ", 1) for line in table.splitlines())]
     sections = [HEAD.format(version=version)]
     for what, title in TITLES.items():
-        of_kind = [row for row in rows if row.name.startswith(f"{what}:")]
-        columns = ["in each way"] if what == "frame" else [LABELS.get(lane, lane) for lane in lanes]
+        columns = ("in each way",) if what == "frame" else LANES
         lines = [f"| | {' | '.join(columns)} | |", f"| --- |{' --- |' * len(columns)} --- |"]
-        lines += [f"| {name} | {' | '.join(row.words)} | {_cell(row.sentence)} |" for name, row in _merged(of_kind)]
+        of_kind = [row for row in rows if row.name.startswith(f"{what}:")]
+        lines += [f"| {name} | {' | '.join(row.words)} | {row.why} |" for name, row in _merged(of_kind)]
         sections.append("\n".join([f"## {title}\n", *lines, ""]))
     return "\n".join(sections)
 
@@ -106,8 +92,4 @@ def _owner(row: Row, by_name: Mapping[str, Row]) -> Row | None:
 
 
 def _same(row: Row, owner: Row) -> bool:
-    return row.words == owner.words and row.sentence == owner.sentence
-
-
-def _cell(sentence: str) -> str:
-    return sentence.replace("|", "\\|").replace("\n", " ")
+    return (row.words, row.why) == (owner.words, owner.why)

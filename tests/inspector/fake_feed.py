@@ -140,7 +140,6 @@ def changes(since: int, **more: Any) -> dict[str, Any]:
         "tools": {"added": [], "removed": [], "changed": [], "is_reordered": False},
         "instructions": "same",
         "settings": [],
-        "cache": None,
     } | more
 
 

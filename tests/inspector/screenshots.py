@@ -61,8 +61,6 @@ def _every(settings: Settings) -> None:
         dark.check("#with-tools")
         _send(dark, "Please think, then call get_weather for Paris.", "inspector.png")
         light = _opened(browser, url, "light")
-        light.fill("#beside", "demo")
-        _send(light, "Please think it over.", "inspector-two.png")
         for body in AGENT:
             answer = _post(url, body)
             [call] = answer["output"]
@@ -78,7 +76,6 @@ def _every(settings: Settings) -> None:
         light = _opened(browser, url, "light")
         _watch(light, "Timing", "inspector-timing.png", turn="Why did it take so long?")
         _watch(light, "Upstream request 1", "inspector-upstream.png", turn="Why did it take so long?")
-        _watch(light, "Compare", "inspector-compare.png", turn="Why did it take so long?")
         _watch(light, "Changes", "inspector-changes.png")
         _watch(light, "Events", "inspector-events.png")
         _watch(light, "Client request", "inspector-request.png")

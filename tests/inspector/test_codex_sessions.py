@@ -1,25 +1,18 @@
 """Which turns of Codex belong together: its own runs, one that is resumed, and the conversation after its summary."""
 
 import json
-import sys
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import httpx
 import pytest
-from openai import OpenAI
 
 from app.settings import Model, Secret, Settings, Upstream
 from tests.inspector.test_turn_endpoints import rows
 from tests.support.codex import Codex
 from tests.support.serving import serving
-from tests.support.several_workers import several_workers, soon
 from tests.wire.script import call_turn, counts, text_turn
-from tests.wire.servers import Ask, ChatUpstream, Step
+from tests.wire.servers import ChatUpstream
 
-pytestmark = pytest.mark.xdist_group("node")
 COMMAND: Final = {"cmd": "echo 3 passed"}
 
 
@@ -77,49 +70,3 @@ def test_a_conversation_that_codex_sums_up_is_still_one_session(codex: Codex) ->
     assert [row["answered"] for row in found] == ["", "All tests passed so far.", "Done."]
     start, end = last["changes"]["new_items"]
     assert "All tests passed so far." in json.dumps(last["request"]["input"][start:end])
-
-
-TWO_WORKERS: Final = """
-[server]
-watch = 50
-[upstreams.scripted]
-via = "chat"
-base_url = "{url}"
-api_key = "sk-scripted"
-[models.coder]
-upstream = "scripted"
-context_window = 64000
-"""
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
-def test_each_agent_of_two_workers_is_a_session(codex: Codex, tmp_path: Path) -> None:
-    """Codex uses a connection for each turn, and another client runs at the same time; a third watches."""
-
-    def answer(ask: Ask) -> Sequence[Step]:
-        outputs = sum(message["role"] == "tool" for message in ask.body["messages"])
-        call = call_turn("exec_command", json.dumps(COMMAND), id=f"call_{outputs}")
-        return call if outputs < 3 and "tools" in ask.body else text_turn("It passes.")
-
-    with ChatUpstream(answer) as upstream, ThreadPoolExecutor(1) as pool:
-        (tmp_path / "am-proxy.toml").write_text(TWO_WORKERS.format(url=upstream.url))
-        with several_workers(tmp_path) as server:
-            url = server.url.removesuffix("/v1")
-            codex.set_up(url, "coder")
-            running = pool.submit(codex.run, "Run the tests.")
-            said: list[Any] = []
-            for number in range(6):
-                said.append({"role": "user", "content": f"Question {number}"})
-                with OpenAI(base_url=server.url, api_key="none") as client:
-                    said += client.responses.create(model="coder", input=said).model_dump()["output"]
-            assert running.result().said == ["It passes."]
-            assert soon(lambda: len(server.turns) == 10)
-            for _ in range(4):  # over new connections, so both workers are asked
-                found = [row for name, row in rows(url) if name == "row"]
-                sessions: dict[int, list[tuple[str, int]]] = {row["session"]: [] for row in found}
-                for row in found:
-                    sessions[row["session"]].append((row["client"], row["place"]))
-                assert sorted(sessions.values()) == [
-                    [("", place) for place in range(6)],
-                    [("codex_exec", place) for place in range(4)],
-                ]

@@ -86,13 +86,6 @@ def test_warnings_are_shown(page: Page) -> None:
     expect(page.locator(".warnings p").first).to_contain_text("web_search")
 
 
-def test_two_models_answer_side_by_side(page: Page) -> None:
-    page.fill("#beside", "demo")
-    ask(page, "Hello!")
-    expect(page.locator(".run")).to_have_count(2)
-    expect(page.locator(".status").last).to_have_text("completed")
-
-
 def test_a_whole_response_is_shown_as_well(page: Page) -> None:
     page.uncheck("#stream")
     ask(page, "Hello!")

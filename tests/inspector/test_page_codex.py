@@ -18,7 +18,7 @@ from tests.support.serving import serving
 from tests.wire.script import call_turn, text_turn
 from tests.wire.servers import ChatUpstream
 
-pytestmark = [pytest.mark.needs("node", "npm:openai", "curl"), pytest.mark.xdist_group("node")]
+pytestmark = pytest.mark.needs("node", "npm:openai", "curl")
 COMMAND: Final = "echo 3 passed > result.txt; cat result.txt"
 PREPARED: Final = "Only prepared: the client wanted no answer"
 DONE: Final = "# Done\nAll **tests** pass."
@@ -53,9 +53,6 @@ def follow(page: Page, warmed: int) -> None:
     expect(pane).to_contain_text("1 new (1 function_call_output)")
     expect(pane).to_contain_text("It continues the turn before")
     expect(pane).to_contain_text("Tools: same.")
-    page.get_by_role("tab", name="Compare").click()
-    expect(page.locator(".compared").first).to_have_text(f"Text: the same ({len(DONE)} characters)")
-    expect(page.locator(".compared[data-same=false]")).to_have_count(0)
     page.get_by_role("tab", name="Timing").click()
     expect(page.locator(".timing")).to_contain_text("waiting for first data")
     page.fill("#filter [name=text]", "result.txt")
@@ -76,7 +73,7 @@ def command_for(language: str, text: str, folder: Path) -> list[str]:
 
 
 def run_again(page: Page, url: str, folder: Path, number: int) -> None:
-    """Runs the turn once more in every way: on the page, as a program, from a file and as a recording."""
+    """Runs the turn once more in every way: on the page and as a program."""
     page.evaluate(f"location.hash = '#turn/{number}/again'")
     page.get_by_role("button", name="Send again").click()
     runs = page.locator(".again .run")
@@ -94,19 +91,6 @@ def run_again(page: Page, url: str, folder: Path, number: int) -> None:
     turns = [httpx.get(f"{url}/inspector/turns/{each}").json() for each in range(number, number + 5)]
     asked = [turn["asks"][0]["body"] for turn in turns]
     assert all(body == asked[0] for body in asked)
-    with page.expect_download() as found:
-        page.get_by_role("button", name="Save as HAR").click()
-    found.value.save_as(folder / "turn.har")
-    with page.expect_download() as found:
-        page.get_by_role("button", name="Save as recording").click()
-    found.value.save_as(folder / "turn.zip")
-    for name in ("turn.har", "turn.zip"):
-        page.set_input_files("#import", folder / name)
-        page.get_by_role("tab", name="Conversation").click()
-        expect(page.locator(".answer-of-turn .heading")).to_have_text("Done")
-        expect(page.locator("#watched .pair .output").last).to_contain_text("3 passed")
-        page.locator("#watched").get_by_role("tab", name="Events").click()
-        expect(page.locator("#watched .events li").first).to_contain_text("created")
 
 
 @pytest.mark.parametrize("websocket", [False, True], ids=["http", "websocket"])
@@ -122,7 +106,7 @@ def test_what_codex_did_can_be_followed(browser: Browser, codex: Codex, tmp_path
         with serving(settings) as url:
             codex.set_up(url, "coder", provider="supports_websockets = true" if websocket else "")
             assert codex.run("Run the tests").said == [DONE]
-            page = browser.new_page(viewport=SIZE, accept_downloads=True)
+            page = browser.new_page(viewport=SIZE)
             with without_errors(page):
                 page.goto(f"{url}/#sessions")
                 follow(page, warmed=int(websocket))

@@ -22,7 +22,7 @@ PNG_URL: Final = (
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
 TABS: Final = ["Conversation", "Changes", "Client request", "Upstream request", "Events", "Response", "Timing",
-               "Compare", "Run again"]  # fmt: skip
+               "Run again"]  # fmt: skip
 
 
 def image(url: str) -> dict[str, Any]:
@@ -137,7 +137,6 @@ def turn(items: list[dict[str, Any]], number: int = 1) -> dict[str, Any]:
         ],
         timeline=[{"phase": MARKUP, "ask": None, "from": 0, "to": 4, "words": MARKUP}],
         changes=changes(1, settings=[MARKUP], tools={"added": [MARKUP]}),
-        fields={"prompt_change": f"messages[0] {MARKUP}"},
     )
 
 

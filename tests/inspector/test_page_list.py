@@ -178,7 +178,7 @@ def test_the_newest_turn_is_on_top_and_nothing_moves_for_someone_who_reads(page:
     expect(page.locator(ROWS).first).to_contain_text("Question 1000")
     page.evaluate(f"{TOP} = 4000")
     page.wait_for_timeout(50)
-    middle = "document.elementFromPoint(100, 500).closest('li').textContent"
+    middle = "document.elementFromPoint(100, 540).closest('li').textContent"
     before = page.evaluate(middle)
     feed.tell(*(("row", varied(number)) for number in range(1001, 1011)))
     button = page.locator("#newer")

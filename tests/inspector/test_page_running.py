@@ -112,7 +112,7 @@ def test_a_tab_keeps_the_focus_and_its_place_when_others_come(page: Page) -> Non
     expect(tab).to_be_focused()
     names = page.locator("#watched .tabs [role=tab]").all_inner_texts()
     assert names == ["Conversation", "Changes", "Client request", "Upstream request 1 · local",
-                     "Upstream request 2 · other", "Events", "Response", "Timing", "Compare", "Run again"]  # fmt: skip
+                     "Upstream request 2 · other", "Events", "Response", "Timing", "Run again"]  # fmt: skip
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#watched").get_by_role("tab", name="Response")).to_have_attribute("aria-selected", "true")
 

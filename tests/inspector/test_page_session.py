@@ -200,38 +200,16 @@ def test_one_that_is_not_kept_is_said(page: Page) -> None:
     expect(page.locator("#conversation")).to_have_text("This conversation is not kept, or no longer.")
 
 
-@pytest.mark.parametrize(("since", "shown"), [("req_10", 1), ("req_999", 0)], ids=["the turn before", "another"])
-def test_what_broke_the_cache_is_shown_if_the_turn_before_had_it(page: Page, since: str, shown: int) -> None:
-    cache = {
-        "since_id": since,
-        "words": "messages[0] (system) changed",
-        "place": "messages[0]",
-        "byte": 9,
-        "length": 90,
-    }
-    second = {**SECOND, "changes": changes(10, cache={**cache, "share": 0.1})}
-    FakeFeed(page).keep(sessions={90: {"session": 90, "turns": [FIRST, second], "missing": 1}})
-    page.evaluate("location.hash = '#session/1'")
-    show(page, 90)
-    expect(page.locator(".turn-of-session").nth(1)).to_contain_text("Two tests fail.")
-    lines = page.locator(".notes", has_text="Prompt cache: messages[0] (system) changed.")
-    expect(lines).to_have_count(shown)
-    expect(page.locator(".session .figures")).to_contain_text("turns of 1 worker are missing")
-
-
-def test_workers_whose_numbers_are_not_in_the_order_of_time_are_sorted_by_time(browser: Browser, url: str) -> None:
-    """The second worker has run many more turns than the first."""
+def test_a_conversation_is_listed_by_its_last_turn_and_named_by_its_first_question(browser: Browser, url: str) -> None:
     page = browser.new_page(viewport=SIZE)
-    began = row(1)["began"]
     with without_errors(page):
         feed = FakeFeed.at(page, f"{url}/#sessions")
         feed.rows(
-            row(901, session=2, began=began),
-            row(5, session=1, began=began + 1),
-            row(903, session=2, began=began + 2, prepared=True, said="You are an agent."),
-            row(7, session=3, began=began + 3, prepared=True, said="You are an agent."),
-            row(9, session=3, began=began + 4, said="Fix the tests."),
+            row(1, session=2),
+            row(2, session=1),
+            row(3, session=2, prepared=True, said="You are an agent."),
+            row(4, session=3, prepared=True, said="You are an agent."),
+            row(5, session=3, said="Fix the tests."),
         )
-        said_by = page.locator("#sessions .said")
-        expect(said_by).to_have_text(["Fix the tests.", "Question 901", "Question 5"])
+        expect(page.locator("#sessions .said")).to_have_text(["Fix the tests.", "Question 1", "Question 2"])
     page.close()

@@ -95,18 +95,6 @@ def test_calls_have_lanes_under_their_names(page: Page) -> None:
         assert page.locator(".strip .names span").all_text_contents() == names
 
 
-def test_of_two_models_one_may_fail(page: Page) -> None:
-    refusal = Status(400, {"error": {"message": "No."}})
-    with ChatUpstream([refusal], [says("Yes."), *DONE]) as upstream, serving(behind(upstream)) as url:
-        show(page, url, "small")
-        page.fill("#beside", "tall")
-        page.fill("#input", "Hello!")
-        page.keyboard.press("Control+Enter")
-        expect(page.locator(".status", has_text="completed")).to_have_count(1, timeout=SETTLED)
-        expect(page.locator(".status", has_text="400 invalid_value")).to_have_count(1)
-        expect(page.locator("#stop")).to_be_disabled()
-
-
 def test_thousands_of_events_are_a_few_rows_or_all_of_them_and_the_last_is_in_sight(page: Page) -> None:
     script: list[Step] = [*(says(f"{number} ") for number in range(2000)), *DONE]
     with ChatUpstream(script) as upstream, serving(behind(upstream)) as url:
@@ -132,7 +120,6 @@ def test_nothing_stands_beyond_the_edge_of_a_narrow_window(page: Page) -> None:
     page.set_viewport_size({"width": 380, "height": 700})
     with ChatUpstream([says("Hello."), *DONE]) as upstream, serving(behind(upstream)) as url:
         show(page, url, "small")
-        page.fill("#beside", "tall")
         ask(page, "completed")
         assert page.evaluate("document.documentElement.scrollWidth") <= 380
         page.locator(".events li").first.scroll_into_view_if_needed()

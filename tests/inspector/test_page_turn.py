@@ -200,26 +200,6 @@ def test_the_times_of_all_phases_are_on_one_scale(page: Page) -> None:
     expect(page.locator(".pane[data-name=timing]")).to_contain_text("No times are known")
 
 
-def test_what_the_upstream_said_is_compared_with_what_the_client_got(page: Page) -> None:
-    show(page, 2, "Compare")
-    pane = page.locator(".pane[data-name=compare]")
-    expect(pane).to_contain_text("12 bytes of the upstream are not kept")
-    different = pane.locator(".compared[data-same=false]").first
-    expect(different).to_contain_text("Text: upstream 11 characters, client 26")
-    expect(different.locator("pre").first).to_have_text("Good mornin")
-    expect(pane.locator("h3", has_text="Finish")).to_have_text("Finish: upstream length, client completed")
-    expect(pane.locator("h3", has_text="Tokens")).to_have_text(
-        "Tokens: upstream input 9, output 3; client input 10, cached 4, output 3"
-    )
-    show(page, 6, "Compare")
-    expect(pane.locator("h3")).to_have_text([
-        "Text: the same (2 characters)", "Finish: upstream stop, client completed (which means the same)",
-        "Tokens: upstream none; client input 10, cached 4, output 3",
-    ])  # fmt: skip
-    show(page, 1, "Compare")
-    expect(pane).to_contain_text("What the upstream sent is not kept")
-
-
 def test_ten_thousand_events_are_shown_at_once_and_scrolled_through(page: Page) -> None:
     show(page, 1)
     took = page.evaluate("""async () => {

@@ -31,13 +31,10 @@ def test_the_request_of_a_refused_turn_is_shown(case: str) -> None:
     with agent() as url:
         answer = httpx.post(f"{url}/v1/responses", json=body)
         turn = get(url, "turns/1")
-        saved = httpx.get(f"{url}/inspector/turns/1/recording")
     assert 400 <= answer.status_code < 500
     assert turn["refused"]["error"]["code"] == code
     assert turn["request"] == json.loads(json.dumps(body).replace(SECRET, "sk-***"))
     assert turn["asks"] == []
-    is_understood = code in {"model_not_found", "invalid_value"}
-    assert saved.status_code == (200 if is_understood else 404)
 
 
 def test_a_turn_that_is_refused_belongs_to_its_conversation() -> None:

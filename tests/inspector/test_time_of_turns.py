@@ -1,6 +1,5 @@
 """Where the time of a turn went: every part of it is a phase, and together they are the whole turn."""
 
-import asyncio
 import json
 import socket
 import time
@@ -12,12 +11,11 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from app.settings import Model, Search, Secret, Settings, Upstream
+from app.settings import Model, Secret, Settings, Upstream
 from tests.inspector.test_turn_endpoints import get
 from tests.support.serving import serving
 from tests.upstreams.test_paused_answers import GOES_ON, PAUSES
-from tests.wire.script import call_turn, text_turn
-from tests.wire.search_server import SearchServer
+from tests.wire.script import text_turn
 from tests.wire.servers import AnthropicUpstream, ChatUpstream, Pause, Status
 
 Json = dict[str, Any]
@@ -76,19 +74,6 @@ def fallen_back() -> Iterator[str]:
 
 
 @contextmanager
-def searched() -> Iterator[str]:
-    with ChatUpstream(call_turn("web_search", '{"query": "cats"}'), HI) as server, SearchServer() as search:
-        settings = Settings(
-            search=Search(backend="searxng", base_url=search.url, max_pages=0),
-            upstreams={"up": Upstream(via="chat", base_url=server.url)},
-            models={"m": Model(upstream="up", search=True)},
-        )
-        with serving(settings) as url:
-            post(url, tools=[{"type": "web_search"}])
-            yield url
-
-
-@contextmanager
 def paused() -> Iterator[str]:
     with AnthropicUpstream(PAUSES, GOES_ON) as server:
         up = Upstream(via="messages", base_url=server.url, api_key=Secret("sk-upstream"))
@@ -113,7 +98,6 @@ def over_a_websocket() -> Iterator[str]:
 CASES: Final[dict[str, tuple[Callable[[], Any], list[str]]]] = {
     "a retry": (retried, [*BEFORE, "ask"]),
     "a fallback": (fallen_back, [*BEFORE, "ask", "fallback"]),
-    "a search": (searched, [*BEFORE, "ask", "second_ask"]),
     "a pause": (paused, [*BEFORE, "ask", "going_on"]),
     "a websocket": (over_a_websocket, [*BEFORE, "ask"]),
 }
@@ -131,11 +115,7 @@ def test_all_of_the_time_is_in_a_phase(name: str) -> None:
         assert took(phases, "streaming") < 500  # what a failed try sent is no part of the answer
 
 
-def test_waiting_for_others_for_the_client_and_for_a_connection_is_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def others_first(_owner: str) -> None:
-        await asyncio.sleep(0.2)
-
-    monkeypatch.setattr("app.transports.http_turns.wait_to_start", others_first)
+def test_waiting_for_the_client_and_for_a_connection_is_told_apart() -> None:
     with ChatUpstream([Pause(0.4), *HI]) as server:
         up = Upstream(via="chat", base_url=server.url)
         with serving(Settings(upstreams={"up": up}, models={"m": Model(upstream="up")})) as url:
@@ -148,7 +128,6 @@ def test_waiting_for_others_for_the_client_and_for_a_connection_is_told_apart(mo
                 client.sendall(body)
                 client.recv(100_000)
             phases = phases_of(url)
-    assert 190 <= took(phases, "admission") < 1500
     assert 190 <= took(phases, "body") < 1500
     assert 0 < took(phases, "connecting") <= took(phases, "waiting")
     assert took(phases, "waiting") + took(phases, "streaming") >= 390

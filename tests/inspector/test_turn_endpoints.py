@@ -105,14 +105,6 @@ def test_one_turn_is_shown_with_all_that_happened_in_it() -> None:
         "tools": {"added": ["cat"], "removed": [], "changed": [], "is_reordered": False},
         "instructions": "changed",
         "settings": [],
-        "cache": {
-            "since_id": first["row"]["id"],
-            "words": "tools[1] was added, near byte 91 of 458",
-            "place": "tools[1]",
-            "byte": 91,
-            "length": 458,
-            "share": 0.6,
-        },
     }
     assert second["request"]["input"][0]["content"] == "Fix it with sk-***"
     (ask,) = second["asks"]

@@ -8,7 +8,6 @@ import pytest
 
 from app.observers.conversations import Conversations, TurnPlace
 from app.observers.item_digest import item_digest
-from app.workers.conversation_ends import ConversationEnds
 
 Json = dict[str, Any]
 RULES = {"role": "developer", "content": "Be brief."}
@@ -126,14 +125,10 @@ class Turn(NamedTuple):
         ),
     ],
 )
-@pytest.mark.parametrize("workers", [1, 2])
-def test_a_turn_continues_the_one_whose_input_and_answer_it_begins_with(turns: list[Turn], workers: int) -> None:
-    """Of several workers, each turn runs in another one than the turn before."""
-    ends, new_session = ConversationEnds(workers, slots=64), count(1).__next__
-    every = [Conversations(new_session, ends.of(worker, "me") if workers > 1 else None) for worker in range(workers)]
+def test_a_turn_continues_the_one_whose_input_and_answer_it_begins_with(turns: list[Turn]) -> None:
+    conversations = Conversations(count(1).__next__)
     found = []
     for number, turn in enumerate(turns, 1):
-        conversations = every[number % workers]
         place = conversations.began(number, [item_digest(item) for item in turn.input], turn.name)
         found.append((place.session, place.since, place.new_from, place.is_continued))
         if turn.output is not None:
@@ -157,7 +152,7 @@ def test_nothing_is_left_of_turns_that_are_forgotten() -> None:
         conversations.forget(number)
         conversations.answered(number, items)
     assert conversations.turns_of(1) == []
-    assert [*vars(conversations).values()][2:] == [{}] * 6
+    assert [*vars(conversations).values()][1:] == [{}] * 6
     assert conversations.began(101, items, "thread").session == 2
 
 

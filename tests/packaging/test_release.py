@@ -122,7 +122,7 @@ def test_what_make_release_makes_passes_the_check_of_the_workflow_and_gives_its_
 
     (copy / "app/version.py").write_text('VERSION = "98.7.5"\n')
     refused = ended(copy, "bash", "-ec", check, tag="v98.7.6")
-    assert "deploy/kubernetes/kustomization.yaml names the version 98.7.6\n" in refused.stderr
+    assert "deploy/kubernetes/am-proxy.yaml names the version 98.7.6\n" in refused.stderr
     (copy / "app/version.py").write_text('VERSION = "98.7.6"\n')
 
     notes = ended(copy, "make", "--no-print-directory", "release-notes").stdout

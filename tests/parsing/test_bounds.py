@@ -1,6 +1,5 @@
 """How much a request may hold, and what it costs to refuse more."""
 
-from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
@@ -13,7 +12,6 @@ from app.json_text import count_values, is_json_object
 from app.parsing.bounds import MAX_JSON_VALUES, MAX_PARTS, MAX_TOOLS
 from app.parsing.request_body import parse_request
 from app.protocol.problems import Problem, ProblemError
-from tests.support.scan import peak_of
 
 LONG: Final = "x" * 100_000
 """A name that somebody gave for the sake of its length."""
@@ -65,38 +63,10 @@ def test_a_refusal_names_the_setting_that_bounds_it(setting: str) -> None:
     assert message.endswith(f"it contains 3 entries, and at most 2 are allowed (the server's setting '{setting}').")
 
 
-LISTS: Final[dict[str, tuple[Callable[[list[Any]], bytes], str]]] = {
-    "summary": (lambda wrong: body(input=item("reasoning", summary=wrong)), "input[0].summary[0]"),
-    "thoughts": (lambda wrong: body(input=item("reasoning", content=wrong)), "input[0].content[0]"),
-    "command": (
-        lambda wrong: body(input=item("local_shell_call", action={"command": wrong})),
-        "input[0].action.command[0]",
-    ),
-    "commands": (
-        lambda wrong: body(input=item("shell_call", action={"commands": wrong})),
-        "input[0].action.commands[0]",
-    ),
-    "outputs": (lambda wrong: body(input=item("shell_call_output", output=wrong)), "input[0].output"),
-}
-
-
-@pytest.mark.parametrize("name", LISTS)
-def test_a_list_full_of_mistakes_costs_no_more_than_the_list(name: str) -> None:
-    """One error is told, so one is built."""
-    make, path = LISTS[name]
-    given = make([1] * 50_000)
-    found: list[Problem] = []
-    peak = peak_of(lambda: found.append(problem_of(given, max_parts=100_000)))
-    assert (found[0].code, found[0].param.partition(".str")[0]) == ("invalid_type", path)
-    assert peak < 12 * len(given) + 300_000  # the list itself is eight bytes for two
-
-
-def test_lists_that_are_long_are_refused_before_their_entries_are_read() -> None:
+def test_lists_that_are_too_long_are_refused() -> None:
     assert problem_of(body(include=["x"] * 101)).param == "include"
     assert problem_of(body(context_management=[{"type": "compaction"}] * 101)).param == "context_management"
     assert problem_of(body(metadata={str(number): "" for number in range(17)})).param == "metadata"
-    given = body(metadata={str(number): 1 for number in range(50_000)})
-    assert peak_of(lambda: problem_of(given)) < 20 * len(given)
 
 
 def test_all_parts_of_a_request_are_counted_together() -> None:
@@ -149,11 +119,9 @@ def test_values_are_counted_but_not_what_is_written_in_strings(values: int, give
         assert count_values(given, chunk=size) == count_values(given)
 
 
-def test_a_body_of_many_values_is_refused_before_it_is_decoded() -> None:
-    given = b'{"model":"m","input":[' + b"{}," * MAX_JSON_VALUES + b"{}]}"
-    found: list[Problem] = []
-    assert peak_of(lambda: found.append(problem_of(given))) < 3 * len(given)
-    assert (found[0].code, found[0].param) == ("invalid_value", "body")
+def test_a_body_of_many_values_is_refused() -> None:
+    problem = problem_of(b'{"model":"m","input":[' + b"{}," * MAX_JSON_VALUES + b"{}]}")
+    assert (problem.code, problem.param) == ("invalid_value", "body")
     text = msgspec.json.encode({"model": "m", "input": '{[,]}\\"' * MAX_JSON_VALUES})
     assert parse_request(text).model == "m"
 
@@ -221,8 +189,3 @@ OTHERS: Final = (
 @pytest.mark.parametrize("text", [*OBJECTS, *OTHERS])
 def test_an_object_is_known_without_being_built(text: str) -> None:
     assert is_json_object(text) is (text in OBJECTS)
-
-
-def test_an_object_of_many_values_costs_nothing_to_know() -> None:
-    text = '{"a":[' + "{}," * 100_000 + "{}]}"
-    assert peak_of(lambda: is_json_object(text)) < 1_000

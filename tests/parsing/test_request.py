@@ -132,7 +132,10 @@ def test_deep_schemas_are_read() -> None:
         ({"service_tier": "auto", "truncation": "disabled", "later": None}, []),
         ({"stop": ["x"]}, ["'stop' has no effect on this server."]),
         ({"x" * 99: 1}, [f"'{'x' * 64}' has no effect on this server."]),
-        ({"truncation": "auto"}, []),
+        (
+            {"truncation": "auto"},
+            ["'truncation' has no effect on this server: a conversation that is too long is an error."],
+        ),
         ({"service_tier": "warp"}, ["'service_tier' names a tier that this server does not know."]),
         ({"include": ["file_search_call.results", "message.input_image.image_url"]}, []),
         (

@@ -75,7 +75,7 @@ FIELDS: Final[dict[str, list[tuple[Any, str]]]] = {
     "tools": [([F, {**F, "name": "g"}], "functions"), ([F, {"type": "mcp"}], "warning: tools[1]")],
     "top_logprobs": [(2, "sampling")],
     "top_p": [(0.5, "sampling")],
-    "truncation": [("auto", HERE), ("disabled", HERE)],
+    "truncation": [("auto", "warning: truncation"), ("disabled", HERE)],
     "user": [("u", "hints")],
 }
 """Values of a field: each changes a field of the prompt, gives a warning, is refused, or is for this server alone."""

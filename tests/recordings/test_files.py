@@ -1,7 +1,6 @@
-"""What a recording keeps, what it leaves out, and what is read of folders that come from anybody."""
+"""What a recording keeps, and what it leaves out."""
 
 import json
-import os
 import stat
 from itertools import pairwise
 from pathlib import Path
@@ -9,16 +8,14 @@ from typing import Any
 
 import pytest
 
-from app.dialects.responses.marks import SEAL_MARK
 from app.protocol.seals import ENVELOPES
-from app.recordings import folders, readable_seals, reading
-from app.recordings.blotted import blotted, blotted_all
+from app.recordings.blotted import OWN, blotted, blotted_all
 from app.recordings.blotted_bodies import blotted_pieces
-from app.recordings.folders import UnfitFolderError, folders_in, prepare, write
-from app.recordings.reading import NoRecordingError, read
+from app.recordings.folders import UnfitFolderError, prepare, write
 from app.recordings.recording import About, Arrival, ClientEvent, Exchange, Recording
 from app.recordings.recording_files import files_of
 from tests.observers.test_redaction import CASES
+from tests.support.recorded import read
 from tests.support.running import ROOT
 
 RECORDING = Recording(
@@ -101,14 +98,6 @@ def test_a_recording_that_cannot_be_written_leaves_nothing(tmp_path: Path) -> No
     assert list(tmp_path.iterdir()) == []
 
 
-def test_folders_are_found_in_the_order_of_their_names(tmp_path: Path) -> None:
-    for name in ("b", "a", ".unfinished"):
-        write(tmp_path, name, {"recording.json": b"{}"})
-    (tmp_path / "file").touch()
-    assert folders_in(tmp_path) == [tmp_path / "a", tmp_path / "b"]
-    assert folders_in(tmp_path / "a") == [tmp_path / "a"]
-
-
 PICTURE = "data:image/png;base64," + "A" * 1000
 INSTEAD = "AAAAAAAAAAAAAAAAbGVmdCBvdXQ6IDEwMDAgY2hhcmFjdGVycywgYmFzZTY0LCBzaGEyNTYgYzJlNjg2ODIzNDg5Y2VkMg=="
 BLOTS: dict[str, tuple[Any, Any]] = {
@@ -119,10 +108,6 @@ BLOTS: dict[str, tuple[Any, Any]] = {
         {"encrypted_content": "left out: 7 characters, encrypted, sha256 b73199daa200aa54"},
     ),
     "encrypted by another server": ({"encrypted_content": "gAAAAabc"}, {"encrypted_content": "gAAAAabc"}),
-    "encrypted by this one, and opened": (
-        {"encrypted_content": 'recorded reasoning {"text": "the key is sk-abc123def"}'},
-        {"encrypted_content": 'recorded reasoning {"text":"the key is sk-***"}'},
-    ),
     "a signature, without which no model goes on": ({"signature": "c2lnbmVk"}, {"signature": "c2lnbmVk"}),
 }
 
@@ -137,11 +122,11 @@ def test_the_keys_that_no_log_has_are_in_no_recording(name: str) -> None:
 def test_what_is_left_out_has_a_hash(name: str) -> None:
     given, kept = BLOTS[name]
     assert blotted(given) == kept
-    assert blotted(kept) == kept  # what is replayed is compared with what was recorded
+    assert blotted(kept) == kept
 
 
 def test_the_marks_of_encrypted_content_are_known() -> None:
-    assert (readable_seals.OWN, readable_seals.RELAYED) == (ENVELOPES, SEAL_MARK)
+    assert OWN == ENVELOPES
 
 
 SECRET = "sk-abc123def456"
@@ -238,62 +223,3 @@ def test_nothing_of_a_key_is_in_any_file() -> None:
     for name, data in files.items():
         assert b"abcdef123" not in data, name
         assert b"hunter2" not in data, name
-
-
-def deep(levels: int) -> bytes:
-    return b"[" * levels + b"]" * levels
-
-
-HOSTILE: dict[str, tuple[str, bytes | None, str]] = {
-    "no recording": ("recording.json", None, "recording.json is missing"),
-    "no JSON": ("recording.json", b"{", "recording.json is not JSON"),
-    "another version": ("recording.json", b'{"format": 2}', "its format is 2, and this AM Proxy reads 1"),
-    "no version": ("recording.json", b"[]", "recording.json: Expected `object`, got `array`"),
-    "a member is missing": ("recording.json", b'{"format": 1}', "missing required field `am_proxy`"),
-    "no request": ("request.json", None, "request.json is missing"),
-    "no ask": ("ask-2.json", None, "ask-2.json is missing"),
-    "cut": ("events.jsonl", b'{"at": 1}\n{"at"', "events.jsonl is cut off in line 2"),
-    "nonsense": ("upstream.jsonl", b"nonsense\n", "upstream.jsonl, line 1 is not JSON"),
-    "unknown member": ("upstream.jsonl", b'{"at": 1, "what": 2}\n', "Object contains unknown field `what`"),
-    "of the wrong type": ("events.jsonl", b'{"at": "1"}\n', "Expected `float`, got `str`"),
-    "deep": ("request.json", deep(100_000), "request.json is not JSON"),
-    "deep for Python": ("ask.json", deep(201), "ask.json has more than 200 levels of JSON"),
-    "many values": ("request.json", b"[" + b"1," * 2_000 + b"1]", "more than 1000 JSON values"),
-    "long": ("request.json", b'"' + b"a" * 20_000 + b'"', "more than 10000 bytes"),
-}
-
-
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_folder_from_anybody(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file, data, message = HOSTILE[name]
-    if name in {"many values", "long"}:
-        monkeypatch.setattr(reading, "MOST_VALUES", 1000)
-        monkeypatch.setattr(reading, "MOST_BYTES", 10_000)
-    folder = written(tmp_path)
-    if data is None:
-        (folder / file).unlink()
-    else:
-        (folder / file).write_bytes(data)
-    with pytest.raises(NoRecordingError) as refused:
-        read(folder)
-    assert message in str(refused.value)
-
-
-def test_a_file_that_is_none(tmp_path: Path) -> None:
-    folder = written(tmp_path)
-    (folder / "request.json").rename(folder / "elsewhere")
-    (folder / "request.json").symlink_to(folder / "elsewhere")
-    with pytest.raises(NoRecordingError, match=r"request\.json cannot be read"):
-        read(folder)
-    for make in (os.mkfifo, os.mkdir):
-        (folder / "request.json").unlink()
-        make(folder / "request.json")
-        with pytest.raises(NoRecordingError, match=r"request\.json is not a file"):
-            read(folder)
-
-
-def test_a_folder_of_very_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folders, "MOST_FOLDERS", 2)
-    for name in "abc":
-        (tmp_path / name).mkdir()
-    assert [folder.name for folder in folders_in(tmp_path)] == ["a", "b"]

@@ -75,38 +75,23 @@ ASKS: Final[list[tuple[str, Query, str, dict[str, str], dict[str, Any] | None]]]
 def test_what_it_is_asked(
     name: str, query: Query, url: str, headers: dict[str, str], body: dict[str, Any] | None
 ) -> None:
-    ask = BACKENDS[name].ask(query, SearchPlace("http://s", "k", "authorization", ""), TODAY)
+    ask = BACKENDS[name].ask(query, SearchPlace("http://s", "k"), TODAY)
     assert (ask.url, ask.headers) == (url, headers)
     assert (None if ask.body is None else msgspec.json.decode(ask.body)) == body
-
-
-@pytest.mark.parametrize(
-    ("key", "header", "headers"),
-    [
-        (None, "authorization", {}),
-        ("k", "Authorization", {"authorization": "Bearer k"}),
-        ("k", "X-Key", {"X-Key": "k"}),
-    ],
-)
-def test_any_server_by_its_address(key: str | None, header: str, headers: dict[str, str]) -> None:
-    place = SearchPlace("http://s/{query}?n={count}&q={query}", key, header, "")
-    ask = BACKENDS["url"].ask(Query("a/b {count} é&x=1", 7), place, TODAY)
-    words = "a%2Fb%20%7Bcount%7D%20%C3%A9%26x%3D1"
-    assert (ask.url, ask.headers, ask.body) == (f"http://s/{words}?n=7&q={words}", headers, None)
 
 
 @pytest.mark.parametrize(
     ("days", "period"), [(0, "day"), (1, "day"), (2, "week"), (7, "week"), (8, "month"), (40, "year"), (400, None)]
 )
 def test_the_shortest_period_that_holds_all_days(days: int, period: str | None) -> None:
-    ask = BACKENDS["searxng"].ask(Query("x", 5, days), SearchPlace("http://s", None, "", ""), TODAY)
+    ask = BACKENDS["searxng"].ask(Query("x", 5, days), SearchPlace("http://s", None), TODAY)
     assert ask.url.partition("&time_range=")[2] == (period or "")
 
 
 @pytest.mark.parametrize("name", ["exa", "tavily"])
 def test_more_days_than_there_are(name: str) -> None:
     """A client may send any number."""
-    ask = BACKENDS[name].ask(Query("x", 5, 10**12), SearchPlace("http://s", "k", "", ""), TODAY)
+    ask = BACKENDS[name].ask(Query("x", 5, 10**12), SearchPlace("http://s", "k"), TODAY)
     assert b"date" not in (ask.body or b"").lower()
 
 

@@ -1,7 +1,6 @@
 """A certificate for `localhost`, made by openssl."""
 
 import shlex
-import ssl
 import subprocess
 from pathlib import Path
 from typing import Final
@@ -15,10 +14,3 @@ _COMMAND: Final = (
 def make_certificate(folder: Path) -> None:
     """Writes cert.pem and key.pem."""
     subprocess.run(shlex.split(_COMMAND), cwd=folder, check=True, capture_output=True)
-
-
-def server_context(folder: Path) -> ssl.SSLContext:
-    """That of a server with this certificate."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
-    return context

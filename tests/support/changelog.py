@@ -16,7 +16,7 @@ from typing import Final, NamedTuple
 ROOT: Final = Path(__file__).parents[2]
 PLACES: Final = {
     "app/version.py": re.compile(r'^VERSION = "(.+)"$', re.MULTILINE),
-    "deploy/kubernetes/kustomization.yaml": re.compile(r"^    newTag: (.+)$", re.MULTILINE),
+    "deploy/kubernetes/am-proxy.yaml": re.compile(r"^ +image: registry\.example\.com/am-proxy:(.+)$", re.MULTILINE),
 }
 """Where the version stands."""
 HEADING: Final = re.compile(r"^## (.+)$", re.MULTILINE)

@@ -14,8 +14,8 @@ WEATHER: Final[dict[str, Any]] = {
     },
     "strict": True,
 }
-CALLED_WITH: Final = '{"city":"Paris"}'
-"""What the embedded model passes to that function when it is asked for the weather in Paris."""
+CALLED_WITH: Final = '{"city":"demo"}'
+"""What the embedded model passes to that function when it is asked for the weather."""
 TOOL_SAID: Final = "The tool said: 21 degrees"
 """What it answers once the function has given "21 degrees"."""
 

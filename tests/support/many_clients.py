@@ -2,11 +2,8 @@
 
 import contextlib
 import json
-import select
 import socket
-import threading
 import time
-from collections.abc import Iterator, Sequence
 from typing import Self
 from urllib.parse import urlsplit
 
@@ -98,45 +95,3 @@ class RawClient:
                 return False
             time.sleep(0.01)
         return True
-
-
-@contextlib.contextmanager
-def slow_strangers(url: str, number: int, sources: Sequence[str], *, pause: float = 0.002) -> Iterator[list[int]]:
-    """So many connections that send half a head and then nothing. One that is closed comes again, after a pause.
-
-    Yields a list with one number: how many have come again.
-    """
-    where = urlsplit(url)
-    target = (where.hostname or "", where.port or 80)
-    again, stop = [0], threading.Event()
-    watch = select.epoll()
-    clients: dict[int, socket.socket] = {}
-
-    def come(turn: int) -> None:
-        with contextlib.suppress(OSError):
-            client = socket.create_connection(target, timeout=5, source_address=(sources[turn % len(sources)], 0))
-            clients[client.fileno()] = client
-            client.sendall(HALF)
-            watch.register(client, select.EPOLLIN | select.EPOLLHUP)
-
-    def go_on() -> None:
-        while not stop.is_set():
-            for closed, _ in watch.poll(0.05, 16):
-                watch.unregister(closed)
-                clients.pop(closed).close()
-                again[0] += 1
-                come(again[0])
-                time.sleep(pause)
-
-    for turn in range(number):
-        come(turn)
-    thread = threading.Thread(target=go_on, daemon=True)
-    thread.start()
-    try:
-        yield again
-    finally:
-        stop.set()
-        thread.join(10)
-        for client in clients.values():
-            client.close()
-        watch.close()

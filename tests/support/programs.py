@@ -12,10 +12,9 @@ from tests.support.node import ROOT, folder_with
 
 REDIS: Final = shutil.which("redis-server") or shutil.which("valkey-server")
 _INSTALLED: Final = {
-    "llama.cpp": ROOT / ".cache" / "servers" / "llama_cpp" / "installed.json",
     "the Python clients": ROOT / ".cache" / "clients" / "fetched.json",
 }
-"""What `make servers` and `make conformance` have left where they have installed these."""
+"""What `make conformance` has left where it has installed these."""
 
 
 def interpreter(version: str) -> Path | None:

@@ -1,18 +1,31 @@
 """A server that records, and the recordings that it has made."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
+import msgspec
 
-from app.recordings.folders import folders_in
-from app.recordings.reading import read
-from app.recordings.recording import Recording
+from app.recordings.recording import (
+    ABOUT,
+    EVENTS,
+    REQUEST,
+    About,
+    Arrival,
+    ClientEvent,
+    Exchange,
+    Recording,
+    ask_name,
+    upstream_name,
+)
 from app.settings import Model, Server, Settings, Upstream
 from tests.support.serving import serving
+
+Line = TypeVar("Line", Arrival, ClientEvent)
 
 
 def with_folder(settings: Settings, folder: Path, **server: Any) -> Settings:
@@ -43,4 +56,22 @@ def recorded(settings: Settings, folder: Path, *bodies: dict[str, Any], **server
 
 def recordings_in(folder: Path) -> list[Recording]:
     """The recordings in this folder, in the order in which their turns ended."""
-    return [read(each) for each in folders_in(folder)]
+    return [read(each) for each in sorted(folder.iterdir())]
+
+
+def read(folder: Path) -> Recording:
+    """The recording in this folder."""
+
+    def value(name: str) -> Any:
+        return json.loads((folder / name).read_text())
+
+    def lines(name: str, kind: type[Line]) -> list[Line]:
+        return [msgspec.convert(json.loads(line), kind) for line in (folder / name).read_text().split("\n")[:-1]]
+
+    about = msgspec.convert(value(ABOUT), About)
+    exchanges = [
+        Exchange(upstream, value(ask_name(number)), lines(upstream_name(number), Arrival))
+        for number, upstream in enumerate(about.upstreams, 1)
+    ]
+    request = value(REQUEST) if about.request_is_kept else None
+    return Recording(about, request, exchanges, lines(EVENTS, ClientEvent))

@@ -3,14 +3,14 @@
 import os
 import re
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple
-
-from tests.support.am_proxy_process import COMMAND, AmProxyProcess
+from typing import IO, Final, NamedTuple
 
 ROOT = Path(__file__).parents[2]
+COMMAND: Final = [sys.executable, "-m", "app"]
 
 
 class Running(NamedTuple):
@@ -45,7 +45,9 @@ def ended(
     """Any command, to its end."""
     pipe = subprocess.PIPE
     stdin = None if given is None else pipe
-    with AmProxyProcess(command, cwd=folder, env=environ, stdin=stdin, stdout=pipe, stderr=pipe, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=folder, env=environ, stdin=stdin, stdout=pipe, stderr=pipe, text=True
+    ) as process:
         try:
             out, err = process.communicate(given, timeout=60)
         except BaseException:
@@ -69,7 +71,7 @@ def started(
     command: Sequence[str], *, folder: Path, environ: Mapping[str, str], log: int | IO[str] = subprocess.DEVNULL
 ) -> Iterator[Running]:
     """A command that starts a server, until the block ends."""
-    with AmProxyProcess(command, cwd=folder, env=environ, stdout=subprocess.PIPE, stderr=log, text=True) as process:
+    with subprocess.Popen(command, cwd=folder, env=environ, stdout=subprocess.PIPE, stderr=log, text=True) as process:
         try:
             yield Running(*_read(process), process)
         finally:

@@ -5,7 +5,6 @@ machine disturbs it little. A result that looks too steep is measured again befo
 
     cost = measure(lambda: parse(body))               Cost(seconds=…, peak=…)
     assert_linear("include", body_of, parse)          runs parse(body_of(n)) at n, 2n and 4n
-    assert_lean("include", body, parse)               at most ten bytes of memory for each byte, and a fixed sum
 """
 
 import gc
@@ -20,10 +19,6 @@ SHORTEST: Final = 0.001
 """Seconds below which a time says nothing: shorter ones are taken for this."""
 TRIES: Final = 4
 """Measurements before a cost is believed to be too steep."""
-PER_BYTE: Final = 10
-"""Bytes of memory that a byte of input may cost."""
-FIXED: Final = 256 * 1024
-"""Bytes of memory that any input may cost, however short."""
 
 Input = TypeVar("Input", bound=Sized)
 
@@ -106,12 +101,3 @@ def assert_linear(
             return
     seen = ", ".join(f"{each:.1f}" for each in found)
     raise AssertionError(f"{name}: 4 times the input takes {seen} times as long (at most {steepest:g} is linear)")
-
-
-def assert_lean(
-    name: str, given: Input, work: Callable[[Input], Any], *, per_byte: float = PER_BYTE, fixed: int = FIXED
-) -> None:
-    """Fails where the work needs more memory at its peak than the fixed sum and so many bytes for each given one."""
-    peak = peak_of(lambda: work(given))
-    allowed = fixed + per_byte * len(given)
-    assert peak <= allowed, f"{name}: {len(given)} bytes need {peak} at the peak, and may need {allowed:.0f}"

@@ -11,13 +11,6 @@ from tests.support.serving import serving
 from tests.wire.search_server import KEY, SearchServer
 
 Json = dict[str, Any]
-PATHS: Final = {
-    "searxng": "",
-    "brave": "",
-    "exa": "",
-    "tavily": "",
-    "url": "/api/find?words={query}&most={count}",
-}
 CATS: Final = {"search_query": [{"q": "cats"}]}
 OUTPUT: Final = """\
 Results for "cats":
@@ -35,10 +28,8 @@ def searching(server: SearchServer, kind: str = "searxng", **settings: Any) -> I
     key = None if kind == "searxng" else Secret(KEY)
     search = Search(
         backend=kind,  # type: ignore[arg-type]
-        base_url=server.url + PATHS[kind],
+        base_url=server.url,
         api_key=key,
-        key_header="x-key",
-        results_path="data.items",
         timeout=settings.pop("timeout", 5),
     )
     with serving(Settings(search=search, server=Server(allow_private_urls=True, **settings))) as url:

@@ -1,35 +1,18 @@
 """The server under test on a real socket: `with serving(settings) as url: …`."""
 
-import asyncio
 import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import uvicorn
-import uvicorn.server
 
 from app.cli.listening import listen
 from app.main import build_app, build_http_guard
 from app.observers.recorder import Recorder
 from app.settings import Settings
 from app.transports.websocket_options import socket_options
-
-
-class _Impatient:
-    """What uvicorn's server knows as `asyncio`. It naps for 0.1 s between two looks, and tests stop many servers."""
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(asyncio, name)
-
-    async def sleep(self, seconds: float) -> None:
-        """Nap, but not for long."""
-        await asyncio.sleep(min(seconds, 0.01))
-
-
-setattr(uvicorn.server, "asyncio", _Impatient())  # noqa: B010 — mypy knows it as a module
 
 
 class _Server(uvicorn.Server):

@@ -11,8 +11,7 @@ from typing import Any
 
 import httpx
 
-from tests.support.am_proxy_process import COMMAND, AmProxyProcess
-from tests.support.running import surroundings
+from tests.support.running import COMMAND, surroundings
 
 LONG = {"model": "demo", "input": "slow", "stream": True}
 SHORT = LONG | {"text": {"format": {"type": "json_object"}}}
@@ -97,7 +96,7 @@ def several_workers(
     command = [*program_of, "serve", "--port", "0", "--log-format", "json", "--workers", str(count), *flags]
     with (
         log.open("w") as errors,
-        AmProxyProcess(
+        subprocess.Popen(
             command, cwd=folder, env=surroundings(environ), stdout=subprocess.PIPE, stderr=errors, text=True
         ) as process,
     ):

@@ -6,19 +6,29 @@ import pty
 import select
 import struct
 import subprocess
+import sys
 import termios
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 import pyte
 
-from tests.support.am_proxy_process import COMMAND, AmProxyProcess
-from tests.support.running import surroundings
+from tests.support.running import COMMAND, surroundings
 
 _ROWS = 200
 """Lines that are kept: more than any one command prints."""
+_OWNER: Final = """
+import fcntl, os, signal, sys, termios
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.setsid()
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+"""Becomes the command, after it has made the terminal its own: only then Ctrl-C reaches it. Tests may run in the
+background of a shell, which lets them ignore Ctrl-C; a person's shell does not."""
 
 
 class Terminal:
@@ -58,24 +68,6 @@ class Terminal:
     def type(self, text: str) -> None:
         """What a person types: a line feed is the Enter key, the character 3 is Ctrl-C."""
         os.write(self._master, text.encode())
-
-    def answer(self, question: str, keys: str) -> None:
-        """Type when the command waits for an answer. It asks before it reads, and Ctrl-C between the two is lost."""
-        self.wait_for(question)
-        deadline = time.monotonic() + 30
-        while not (self._sleeps() and self._sleeps()):
-            assert time.monotonic() < deadline, f"the command does not wait for an answer:\n{self.text}"
-        self.type(keys)
-
-    def _sleeps(self) -> bool:
-        """Whether the command does nothing, after a moment in which it may have begun to."""
-        time.sleep(0.01)
-        try:
-            stat = Path(f"/proc/{self.process.pid}/stat").read_text()
-        except OSError:  # not Linux
-            time.sleep(0.2)
-            return True
-        return stat.rpartition(") ")[2].startswith("S")
 
     def wait_for(self, text: str, *, seconds: float = 30) -> None:
         """Read until `text` is to be seen."""
@@ -119,9 +111,8 @@ def terminal(
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     env = surroundings({"TERM": "xterm-256color"} | dict(environ or {}))
     env.pop("COLUMNS", None)  # it would be believed more than the terminal
-    with AmProxyProcess(
-        command, owns_terminal=True, cwd=folder, env=env, stdin=slave, stdout=slave, stderr=slave
-    ) as process:
+    owner = [sys.executable, "-IS", "-c", _OWNER]
+    with subprocess.Popen([*owner, *command], cwd=folder, env=env, stdin=slave, stdout=slave, stderr=slave) as process:
         os.close(slave)
         try:
             yield Terminal(master, process, columns, rows)

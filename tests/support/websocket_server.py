@@ -1,7 +1,5 @@
 """A server before a scripted upstream, for tests of its websocket."""
 
-import asyncio
-import json
 from typing import Any, Literal
 
 from app.settings import Model, Server, Settings, Upstream
@@ -33,19 +31,3 @@ class WebsocketServer:
     def messages(self) -> list[tuple[str, str]]:
         """Role and content of each message of the last ask."""
         return [(entry["role"], entry["content"]) for entry in self.upstream.asks[-1].body["messages"]]
-
-
-GOING_AWAY = 1001
-
-
-async def connect_without_reading(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A websocket that has asked, and of whose answer next to nothing is read."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port, limit=1024)
-    writer.write(
-        b"GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: QtBZpa3CKSyEX++LA7aFfQ==\r\n\r\n"
-    )
-    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
-    frame = json.dumps({"type": "response.create", "model": "demo", "input": "Hi"}).encode()
-    writer.write(bytes([0x81, 0x80 | len(frame), 0, 0, 0, 0]) + frame)
-    return reader, writer

@@ -1,4 +1,4 @@
-"""POST /v1/alpha/search: its other path, a server with an address of its own, its time limit and its counters."""
+"""POST /v1/alpha/search: its other path, its time limit, its counters, and commands that it does not have."""
 
 from typing import Final
 
@@ -11,30 +11,6 @@ from tests.support.search_requests import CATS, OUTPUT, Json, ask, output, searc
 from tests.support.serving import serving
 from tests.wire.search_server import SearchServer
 from tests.wire.web_site import Site, page
-
-RESULTS: Final = [
-    {
-        "type": "text_result",
-        "ref_id": "https://example.com/one",
-        "url": "https://example.com/one",
-        "title": "First page",
-        "snippet": "One & more.",
-    },
-    {
-        "type": "text_result",
-        "ref_id": "https://example.org/two",
-        "url": "https://example.org/two",
-        "title": "Second page",
-        "snippet": "Two.",
-    },
-]
-
-
-def test_any_server_with_an_address_of_its_own() -> None:
-    with SearchServer("url") as server, searching(server, "url") as url:
-        commands = {"search_query": [{"q": "cats", "recency": 3}]}
-        assert ask(url, commands).json() == {"output": OUTPUT, "results": RESULTS}
-    assert len(server.asked) == 1
 
 
 def test_the_path_without_a_version() -> None:
@@ -61,12 +37,12 @@ def test_outcomes_are_counted() -> None:
 
     with SearchServer() as server, searching(server) as url:
         ask(url, CATS)
-        ask(url, {**CATS, "open": [{"ref_id": "x"}], "time": [{"utc_offset": "+00:00"}]})
+        told = output(ask(url, {**CATS, "open": [{"ref_id": "x"}], "time": [{"utc_offset": "+00:00"}]}))
+        assert told.endswith("\n\n`open` is not available on this server.")
         ask(url, CATS, settings={"filters": {"allowed_domains": ["nowhere.example"]}})
         assert counts(url) == {
             '{action="search",outcome="found"}': 2,
             '{action="search",outcome="nothing"}': 1,
-            '{action="open_page",outcome="failed"}': 1,
         }
     with Site({"/search?q=cats&format=json": page(b"{}", pause=3)}) as site:
         search = Search(backend="searxng", base_url=site.url, timeout=0.2)

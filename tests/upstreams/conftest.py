@@ -14,9 +14,8 @@ async def _connections_are_closed() -> AsyncIterator[None]:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put what imports litellm on one worker: it takes more than a second, and much memory."""
+    """Litellm warns of its own types."""
     for item in items:
         if item.path.name.startswith("test_litellm") and item.path.parent.name == "upstreams":
-            item.add_marker(pytest.mark.xdist_group("litellm"))
             # the server itself ignores this warning too, but pytest undoes that for every test
             item.add_marker(pytest.mark.filterwarnings("ignore:Items? '.*' on TypedDict class:UserWarning"))

@@ -56,6 +56,12 @@ async def test_it_writes_a_summary_when_asked_to_and_follows_no_other_word() -> 
     assert (reply, thought, called, reason) == ("1. The user said: Hello / Fail", "", [], "stop")
 
 
+async def test_a_question_about_oneself_is_answered_with_what_was_said_before() -> None:
+    earlier = user("Notes: The user said: My name is Alice.")
+    assert (await answer(earlier, user("What is my name?")))[0] == "You told me: My name is Alice."
+    assert (await answer(user("What is my name?")))[0].endswith("You said: What is my name?")
+
+
 async def test_parts_that_are_no_text_are_named() -> None:
     reply, *_ = await answer(user([{"type": "text", "text": "See"}, {"type": "image_url", "image_url": {}}]))
     assert reply.endswith("You said: See [image_url]")
@@ -115,7 +121,6 @@ async def test_a_long_story_is_long(monkeypatch: pytest.MonkeyPatch) -> None:
 CALLS: list[tuple[str, dict[str, Any], list[str]]] = [
     ("call get_weather", {"tools": [CLOCK, WEATHER]}, ["get_weather", '{"city":', '"demo"}']),
     ("how is the weather?", {"tools": [CLOCK, WEATHER]}, ["get_weather", '{"city":', '"demo"}']),
-    ("What is the weather in Paris?", {"tools": [WEATHER]}, ["get_weather", '{"city":', '"Paris"}']),
     ("hello", {"tools": [CLOCK], "tool_choice": "required"}, ["clock", "{}"]),
     ("hello", {"tools": [CLOCK], "tool_choice": {"function": {"name": "clock"}}}, ["clock", "{}"]),
     ("clock", {"tools": [CLOCK], "tool_choice": "none"}, []),
@@ -143,7 +148,6 @@ async def test_a_schema_is_answered_with_a_value_that_fits_it() -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string"}, "age": {"type": "integer"}}}
     form = {"type": "json_schema", "json_schema": {"name": "person", "schema": schema}}
     assert (await answer(user("Hi"), response_format=form))[0] == '{"name":"demo","age":1}'
-    assert (await answer(user("Bob is 42."), response_format=form))[0] == '{"name":"Bob","age":42}'
     assert (await answer(user("Hi"), response_format={"type": "json_object"}))[0] == '{"echo":"Hi"}'
 
 

@@ -14,7 +14,6 @@ from tests.wire.servers import KEY, Ask, ResponsesUpstream, Step
 from tests.wire.servers import responses as say
 
 pytestmark = [
-    pytest.mark.xdist_group("litellm"),
     pytest.mark.filterwarnings("ignore:Pydantic serializer warnings"),  # of litellm's own objects
 ]
 

@@ -15,8 +15,6 @@ from ...protocol.request.shape import OneOf, Shape
 from ...protocol.request.tool_items import NamedCallItem, ToolItem
 from ...protocol.request.tools import NamedTool
 from ..base import Bridge, BridgedTool, FunctionSpec, PastCall
-from ..input_checks import InputForm
-from ..input_patterns import Check
 from ..json_string_tap import JsonStringTap
 from ..naming import ToolName
 from ..patch_reader import PatchReader
@@ -108,13 +106,7 @@ class CustomBridge(Bridge):
 
     def open_call(self, bridged: BridgedTool, call_id: str, position: ItemPosition, /) -> OpenCall:
         """A `custom_tool_call` item."""
-        return OpenCustomCall(position, bridged.tool, call_id, bridged.check)
-
-    def input_form(self, tool: CustomTool, /) -> InputForm | None:
-        """The regular expression or the Lark grammar."""
-        if not isinstance(tool.format, GrammarInput):
-            return None
-        return InputForm(tool.format.syntax, tool.format.definition.strip())
+        return OpenCustomCall(position, bridged.tool, call_id)
 
 
 BRIDGES.register(CustomBridge())
@@ -123,12 +115,11 @@ BRIDGES.register(CustomBridge())
 class OpenCustomCall(OpenCall):
     """A call of a custom tool: its input is read from the arguments while they arrive."""
 
-    def __init__(self, position: ItemPosition, tool: ToolName, call_id: str, check: Check | None = None) -> None:
+    def __init__(self, position: ItemPosition, tool: ToolName, call_id: str) -> None:
         super().__init__(position)
         self._tool = tool
         self._call_id = call_id
         self._input: list[str] = []
-        self._check = check
         self._tap = PatchReader(INPUT) if tool.name == PATCH_TOOL else JsonStringTap(INPUT)
 
     def open(self) -> list[e.Event]:
@@ -151,8 +142,6 @@ class OpenCustomCall(OpenCall):
             return Closed(item, [self.position.item(e.OutputItemDone, item=item)])
         rest = self._grow(self._tap.rest())
         item = self._item(status, "".join(self._input))
-        if self._check is not None:
-            self._check(item.input)
         done = self.position.within(e.CustomToolCallInputDone, input=item.input)
         return Closed(item, [*rest, done, self.position.item(e.OutputItemDone, item=item)])
 

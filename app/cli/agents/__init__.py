@@ -5,9 +5,8 @@ from typing import Final
 
 from .agent import Agent
 from .codex import CODEX
-from .opencode import OPENCODE
 
 __all__ = ["AGENTS", "Agent"]
 
-AGENTS: Final[Mapping[str, Agent]] = {agent.program: agent for agent in (CODEX, OPENCODE)}
+AGENTS: Final[Mapping[str, Agent]] = {agent.program: agent for agent in (CODEX,)}
 """By the word on the command line, which is the name of the program."""

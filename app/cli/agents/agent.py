@@ -8,8 +8,6 @@ from typing import Any, Final, NamedTuple
 PROVIDER: Final = "am"
 """The name under which agents know this server as a provider of models."""
 TITLE: Final = "AM Proxy"
-MARK: Final = "Written by am-proxy launch"
-"""In the first line of each file that is written for an agent: only such files are replaced and removed."""
 
 
 class Target(NamedTuple):
@@ -31,18 +29,8 @@ class Setup(NamedTuple):
 
     flags: Sequence[str] = ()
     """They come before the user's own arguments."""
-    environ: Mapping[str, str] = {}
-    """Variables that are added to the environment."""
     files: Mapping[str, str] = {}
     """Files that are written into the folder of this run, by their names."""
-
-
-class Profile(NamedTuple):
-    """Files of an agent that make it use a server which runs all the time, if it is started with `command`."""
-
-    command: str
-    files: Mapping[str, str]
-    """Their contents, by their names. The first line of each holds `MARK`."""
 
 
 @dataclass(frozen=True)
@@ -57,14 +45,8 @@ class Agent:
     """The oldest version that works."""
     setup: Callable[[Target, Path], Setup]
     """Makes the set-up for one run; files will be in this folder."""
-    home: Callable[[Mapping[str, str]], Path]
-    """The folder of its configuration, which the environment may name."""
-    profile: Callable[[Target, Path], Profile]
-    """Makes the files for this folder."""
-    profile_files: Sequence[str]
-    """The names of these files."""
-    profiles_since: tuple[int, ...] = ()
-    """The first version that reads them."""
+    profile: Callable[[Target], str]
+    """Makes a file of settings with which it uses a server that runs all the time."""
     menu_since: tuple[int, ...] = ()
     """The first version whose menu shows the models of this server."""
     searches_since: tuple[int, ...] = ()

@@ -3,22 +3,21 @@
 Of the ways to tell Codex which models there are, only a catalogue in a file makes the menu of most versions show these
 and no others: an `auth` command makes it fetch the catalogue, but its menu then lists OpenAI's models too, and the
 address in `model_catalog_url` is known since 0.169, and asked only with a key. Versions that do not know catalogues yet
-ignore the flag. Those that do not know profile files would ignore `am.config.toml` and ask OpenAI.
+ignore the flag.
 """
 
 import json
-from collections.abc import Mapping
+import os
+import shlex
 from pathlib import Path
 from typing import Final
 
-from .agent import MARK, PROVIDER, TITLE, Agent, Profile, Setup, Target
+from .agent import PROVIDER, TITLE, Agent, Setup, Target
 
 _CATALOGUE: Final = "models.json"
-_OWN_FILE: Final = f"{PROVIDER}.config.toml"
 _SEARCH: Final = {"features.standalone_web_search": "true", "suppress_unstable_features_warning": "true"}
 """Its own search of the web (`web.run`), which is a feature under development: without the second line, Codex would
 warn its user of a setting that is not the user's own."""
-_OWN_CATALOGUE: Final = f"{PROVIDER}.models.json"
 
 
 def _setup(target: Target, folder: Path) -> Setup:
@@ -30,11 +29,21 @@ def _setup(target: Target, folder: Path) -> Setup:
     return Setup(flags, files={_CATALOGUE: json.dumps({"models": list(target.catalogue)})})
 
 
-def _profile(target: Target, folder: Path) -> Profile:
-    settings = [f"{name} = {value}" for name, value in _settings(target, folder / _OWN_CATALOGUE).items()]
-    lines = [f"# {MARK} codex --write", *settings, "", f"[model_providers.{PROVIDER}]", *_provider(target)]
-    catalogue = f'{{"written_by": "{MARK} codex --write",\n"models": {json.dumps(list(target.catalogue))}}}\n'
-    return Profile(f"codex --profile {PROVIDER}", {_OWN_FILE: "\n".join([*lines, ""]), _OWN_CATALOGUE: catalogue})
+def _profile(target: Target) -> str:
+    folder = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
+    catalogue = folder / f"{PROVIDER}.models.json"
+    key = f' -H "Authorization: Bearer ${target.key_variable}"' if target.key_variable else ""
+    return "\n".join(
+        [
+            f"# Save this as {folder / PROVIDER}.config.toml, and start Codex with: codex --profile {PROVIDER}",
+            "# While AM Proxy runs, save the list of its models, and again when they change:",
+            f"# curl -s{key} '{target.base_url}/models?client_version=0' > {shlex.quote(str(catalogue))}",
+            *(f"{name} = {value}" for name, value in _settings(target, catalogue).items()),
+            "",
+            f"[model_providers.{PROVIDER}]",
+            *_provider(target),
+        ]
+    )
 
 
 def _settings(target: Target, catalogue: Path) -> dict[str, str]:
@@ -44,10 +53,6 @@ def _settings(target: Target, catalogue: Path) -> dict[str, str]:
         "model_catalog_json": _toml(str(catalogue)),
         **(_SEARCH if target.searches else {}),
     }
-
-
-def _home(environ: Mapping[str, str]) -> Path:
-    return Path(environ.get("CODEX_HOME") or Path.home() / ".codex")
 
 
 def _provider(target: Target) -> list[str]:
@@ -70,10 +75,7 @@ CODEX: Final = Agent(
     install="npm install --global @openai/codex",
     oldest=(0, 80),
     setup=_setup,
-    home=_home,
     profile=_profile,
-    profile_files=(_OWN_FILE, _OWN_CATALOGUE),
-    profiles_since=(0, 136),
     menu_since=(0, 110),
     searches_since=(0, 169),
 )

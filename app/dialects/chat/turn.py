@@ -5,7 +5,6 @@ from ..prompt_turn import PromptTurn
 from ..wire import Wire
 from .ask_length import tokens_of
 from .chat_options import ChatOptions
-from .chat_prefix import prefix_of
 from .decode import ChunkReader
 from .encode import encode
 from .provider_state import FORM
@@ -18,4 +17,4 @@ def _reader(prompt: Prompt, options: ChatOptions, keeps_state: bool) -> ChunkRea
 class ChatTurn(PromptTurn[ChatOptions]):
     """The request body for one turn, and the events for each chunk."""
 
-    wire = Wire(FORM, encode, _reader, tokens_of, prefix_of)
+    wire = Wire(FORM, encode, _reader, tokens_of)

@@ -10,7 +10,6 @@ from .block_state import FORM
 from .message_body import encode
 from .message_reader import MessageReader
 from .messages_options import MessagesOptions
-from .messages_prefix import prefix_of
 
 Json = dict[str, Any]
 
@@ -30,4 +29,4 @@ def _tokens_of(body: Json) -> int:
 class MessagesTurn(PromptTurn[MessagesOptions]):
     """The request body for one turn, and the events for each of the server's."""
 
-    wire = Wire(FORM, encode, _reader, _tokens_of, prefix_of)
+    wire = Wire(FORM, encode, _reader, _tokens_of)

@@ -5,7 +5,7 @@ item are sent. All other events pass unchanged. It is done after positions and i
 out whether the call was cut (`call_ends.py`), so the rest of the relay sees the events of a server that knows the tool.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,7 +16,6 @@ from ...emitter.open_items import ItemPosition, OpenCall
 from ...json_text import json_bytes
 from ...protocol.events import Event
 from ...protocol.output_items import ItemStatus
-from ...protocol.warnings import ClientWarning
 from .call_ends import Named
 from .endings import is_json_object
 from .positions import ADDED, DONE
@@ -51,11 +50,6 @@ class BridgedCalls:
         """The call that began last, until it is announced."""
         self._done: dict[str, Json | None] = {}
         """The finished items by the ids that the upstream gave them; None for one that was cut and not sent."""
-
-    @property
-    def late_warnings(self) -> Sequence[ClientWarning]:
-        """What the client is told of the calls at the end."""
-        return self._table.late_warnings
 
     def holds(self, event: Json) -> bool:
         """Whether this event is about a bridged call."""

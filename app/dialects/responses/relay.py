@@ -35,11 +35,9 @@ from typing import Any
 
 import msgspec
 
-from ...bridges.required_input import required_input
 from ...emitter.for_codex import client_rules, refusals_as_text
 from ...emitter.ledger import Ledger
 from ...emitter.rules import CUT, Reason, StopReason
-from ...prompt_cache.prefix import Prefix
 from ...protocol.events import Event, Relayed, RelayedItem
 from ...protocol.ids import NewId
 from ...protocol.problems import TOO_LONG_AN_ANSWER, Problem
@@ -55,7 +53,6 @@ from .relay_options import RelayOptions
 from .relayed_body import to_responses, tokens_of
 from .relayed_events import RelayedEvents
 from .relayed_items import MOST_UNFINISHED, TOO_MANY_UNFINISHED, OpenRelayedItem, RelayedItems
-from .relayed_prefix import prefix_of
 from .relayed_response import RelayedResponse
 from .relayed_tool_choice import ToolChoiceFilter
 from .repeated_delta import RepeatedDelta
@@ -81,9 +78,6 @@ class RelayTurn:
         self.warnings: Sequence[ClientWarning] = tuple(relayed.warnings)
         self.ask = relayed.body
         self.size = request.size
-        shortens = options.functions_only and request.truncation == "auto"
-        self.may_be_shorter = shortens and bool(request.items)
-        """Whether less of the conversation may be sent, if the upstream refuses it as too long."""
         self._tool_choice = ToolChoiceFilter(request.tool_choice, relayed.table)
         self._bridged = None if relayed.table is None else BridgedCalls(relayed.table, partial(new_id, "call"))
         self.table = relayed.table
@@ -96,9 +90,7 @@ class RelayTurn:
         self._now = now
         self._marks = Marks(options)
         self._response = RelayedResponse(request, identity, self._marks, removed=relayed.removed)
-        self._response.echo(
-            *(("tools", "tool_choice") if self._bridged is not None else ()), *(("truncation",) if shortens else ())
-        )
+        self._response.echo(*(("tools", "tool_choice") if self._bridged is not None else ()))
         self._client_rules = client_rules(for_codex=for_codex)
         self._ledger: Ledger[OpenRelayedItem, Json, Json] = Ledger()
         self.next_number = self._ledger.next_number
@@ -106,7 +98,6 @@ class RelayTurn:
         self._relayed = RelayedEvents(self._ledger, self._items, self._marks, self._bridged)
         self._positions = Positions(lambda prefix: original(new_id(prefix)))
         self._call_ends = CallEnds(self._client_rules.endings)
-        self._is_steered = False
         self._items_before = 0
         """Items that were sent before the upstream's first one."""
         self._delta: RepeatedDelta | None = None
@@ -115,7 +106,7 @@ class RelayTurn:
     @property
     def late_warnings(self) -> list[ClientWarning]:
         """What was left out of the answer. Complete when the turn is over."""
-        return [*self._tool_choice.warnings, *(() if self._bridged is None else self._bridged.late_warnings)]
+        return self._tool_choice.warnings
 
     @property
     def over(self) -> bool:
@@ -126,11 +117,6 @@ class RelayTurn:
     def length(self) -> int:
         """Estimated tokens of the request body. Known until the answer begins."""
         return tokens_of(self.ask)
-
-    @property
-    def prefix(self) -> Prefix:
-        """What a prompt cache compares of the request body. Known until the answer begins."""
-        return prefix_of(self.ask)
 
     def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]:
         """No events: the first ones are the upstream's own, unless others were sent before."""
@@ -143,7 +129,7 @@ class RelayTurn:
         self._items_before = len(sent.items)
         return []
 
-    def receive(self, event: Json) -> list[Event]:  # noqa: PLR0911 — one case after the other
+    def receive(self, event: Json) -> list[Event]:
         """The events for one event of the upstream."""
         if self._delta is not None and self._delta.is_repeated_by(event):
             return self._repeat(self._delta, event)
@@ -156,8 +142,6 @@ class RelayTurn:
             name = refusals_as_text(name, event)
         if "response" in event:
             return self._lifecycle(name, event)
-        if self._is_steered and name == "response.output_item.added" and self._is_boundary:
-            return self.stop("steered")
         events = self._missing_opening(name)
         if not self._positions.complete(name, event):
             events += self._relayed.of_items(self._call_ends.release())
@@ -202,15 +186,6 @@ class RelayTurn:
         events += self._close_open_items(reason)
         response = self._response.stop(msgspec.to_builtins(rule.incomplete_details), self._ledger.output)
         return [*events, self._relayed.last({"type": "response.incomplete", "response": response})]
-
-    def stop_at_boundary(self) -> list[Event]:
-        """Ends the response as steered before its next item, unless it has calls; now, if no item is open."""
-        self._is_steered = True
-        return self.stop("steered") if self._is_boundary else []
-
-    @property
-    def _is_boundary(self) -> bool:
-        return not self._ledger.open and not any(map(required_input, self._ledger.finished.values()))
 
     def _repeat(self, delta: RepeatedDelta, event: Json) -> list[Event]:
         """The events for a delta that `delta.is_repeated_by`: those of the long way, without its decisions."""
@@ -280,7 +255,7 @@ class RelayTurn:
         return [*events, self._relayed.last(event)]
 
     def _late_items(self, output: Any) -> list[Event]:
-        missing = self._positions.missing(output) if isinstance(output, list) and not self._is_steered else []
+        missing = self._positions.missing(output) if isinstance(output, list) else []
         return [sent for event in missing if not self.over for sent in self.receive(event)]
 
     def _close_open_items(self, reason: Reason) -> list[Event]:

@@ -41,6 +41,7 @@ _READ: Final = ("instructions", "input", "tools")
 _COMPARED: Final = "comparison_response_id"
 """The key of `prompt_cache_options` that names a response."""
 _MANAGED: Final = "context_management"
+_TRUNCATION: Final = "truncation"
 _PARTS: Final = ("content", "output")
 """Keys of an input item that may hold parts."""
 _MEDIA: Final = frozenset({"computer_screenshot", "input_audio", "input_file", "input_image", "input_video"})
@@ -71,7 +72,7 @@ class RelayedBody(NamedTuple):
     table: BridgeTable | None = None
     """The tools behind the functions, where the server knows only those and something is bridged."""
     removed: Sequence[InputTransformation] = ()
-    """What was left out of the input, or shortened."""
+    """What was left out of the input."""
 
 
 def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) -> RelayedBody:
@@ -79,13 +80,13 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
     body = {**request.raw, "model": model, "stream": True}
     body.pop("generate", None)
     warnings = [PREWARM_WARNING] if options.functions_only and request.prewarms else []
-    if options.functions_only:  # such servers do neither: a conversation that is too long is shortened here
+    if options.functions_only:  # such servers do neither
         if options.tools_were_refused:
             warnings.append(TOOLS_REFUSED)
-        if body.pop(_MANAGED, None):
-            warnings += [warning for warning in request.warnings if warning.feature == _MANAGED]
-        if body.get("truncation") == "auto":
-            del body["truncation"]
+        body.pop(_MANAGED, None)
+        if body.get(_TRUNCATION) == "auto":
+            del body[_TRUNCATION]
+        warnings += [warning for warning in request.warnings if warning.feature in {_MANAGED, _TRUNCATION}]
     taken, table = _TakenItems([], [], [], []), None
     if isinstance(body["input"], list):
         taken = _taken_items(body, request.positions or range(len(body["input"])), options)
@@ -101,7 +102,7 @@ def to_responses(request: CreateResponse, *, model: str, options: RelayOptions) 
     reasoning, changes = _with_known_effort(body.get("reasoning"), options)
     body |= reasoning
     warnings += changes
-    return RelayedBody(body, warnings, table, [*request.removed, *taken.removed])
+    return RelayedBody(body, warnings, table, taken.removed)
 
 
 class _TakenItems(NamedTuple):

@@ -5,7 +5,6 @@ from typing import Any, Protocol
 
 from ...emitter.rules import StopReason
 from ...json_text import json_bytes
-from ...prompt_cache.prefix import Prefix
 from ...protocol.events import Event, RelayedLast
 from ...protocol.problems import Problem
 from ...protocol.request.create_response import CreateResponse
@@ -16,7 +15,6 @@ from .endings import UNREADABLE, ending
 from .marks import marked
 from .relay_options import RelayOptions
 from .relayed_body import to_responses
-from .relayed_prefix import prefix_of
 
 Json = dict[str, Any]
 
@@ -43,7 +41,6 @@ class RelayedObject:
     ) -> None:
         relayed = to_responses(request, model=model, options=options)
         self.ask = {name: value for name, value in relayed.body.items() if name in posted.members}
-        self.may_be_shorter = False
         """Whether less may be sent, if the upstream refuses it as too long."""
         self.size = request.size
         """Bytes of the request."""
@@ -61,11 +58,6 @@ class RelayedObject:
     def length(self) -> int:
         """Estimated tokens of the request body."""
         return len(json_bytes(self.ask)) // CHARACTERS_PER_TOKEN + 1
-
-    @property
-    def prefix(self) -> Prefix:
-        """What a prompt cache compares of the request body."""
-        return prefix_of(self.ask)
 
     def begin(self, sent: Sent = NOTHING_SENT) -> list[Event]:  # noqa: ARG002 — nothing is streamed
         """No events."""
@@ -94,10 +86,6 @@ class RelayedObject:
     def stop(self, reason: StopReason) -> list[Event]:
         """The last event of a turn that its client ends."""
         return self._last({"incomplete_details": {"reason": reason}}, "incomplete")
-
-    def stop_at_boundary(self) -> list[Event]:
-        """No events: there is no boundary in one object."""
-        return []
 
     def next_number(self) -> int:
         """The number of an event that is made elsewhere."""

@@ -1,6 +1,5 @@
-// A turn once more: as it was, edited, or with another model, next to the original. And the turn as a program or a file.
+// A turn once more: as it was, edited, or with another model, next to the original. And the turn as a program.
 
-import { download, harOf } from "./har.js";
 import { Run } from "./run.js";
 import * as snippets from "./snippets.js";
 
@@ -52,23 +51,7 @@ export function again(detailNow, { headers }) {
       }
     }));
   }
-  place.querySelector(".exports").append(
-    ...(detail.is_opened ? [] : [button("Save as recording", () => saveRecording(detail.row.number, headers(), said))]),
-    button("Save as HAR", () => download(`turn-${detail.row.number}.har`, JSON.stringify(harOf(detailNow()), null, 2), "application/json")),
-  );
   return [place];
-}
-
-/** Saves the folder for `am-proxy replay`, which the server makes, or says why it cannot. */
-async function saveRecording(number, headers, said) {
-  said.textContent = "";
-  try {
-    const answer = await fetch(`/inspector/turns/${number}/recording`, { headers });
-    if (answer.ok) download(`turn-${number}.zip`, await answer.blob(), "application/zip");
-    else said.textContent = (await answer.json()).error.message;
-  } catch (error) {
-    said.textContent = `The server did not answer: ${error.message}`;
-  }
 }
 
 /** What can be sent over HTTP: a message of a websocket is a request with a type. */

@@ -37,7 +37,7 @@ function plain(value) {
 }
 
 /** The text around the first difference: `[before, now]`, each `[head, changed, tail]`. */
-export function around(old, recent) {
+function around(old, recent) {
   const shorter = Math.min(old.length, recent.length);
   let start = 0;
   while (start < shorter && old[start] === recent[start]) start += 1;

@@ -40,27 +40,14 @@ function toolWords({ added = [], removed = [], changed = [], is_reordered: reord
   return words.join("; ") || "same";
 }
 
-/** How much of the prompt the upstream had in its cache, and what changed first since the request before. */
-export function cacheLines(detail, before) {
-  const change = detail.fields.prompt_change;
-  const { input = 0, cached = 0 } = detail.row.tokens ?? {};
-  const since = before ? `Since the request of ${before.row.when}` : "Since the request before";
-  const parts = [
-    input && (cached || change) ? `Cache: ${Math.floor((100 * cached) / input)} % read.` : "",
-    change ? `${since}, ${change}.` : "",
-  ].filter(Boolean);
-  if (!parts.length) return [];
-  const [place] = /^[a-z_]+(\.[a-z_]+|\[\d+\])*(?= )/.exec(change ?? "") ?? [""];
-  return [paragraph([parts.join(" ")]), ...difference(place && changeIn(place, bodyOf(before), bodyOf(detail)))];
-}
-
-/** What the first upstream was sent. */
-function bodyOf(detail) {
-  return detail?.asks.findLast((ask) => !ask.goes_on)?.body;
+/** How much of the prompt the upstream had in its cache. */
+export function cacheLines(tokens) {
+  const { input = 0, cached = 0 } = tokens ?? {};
+  return input && cached ? [paragraph([`Cache: ${Math.floor((100 * cached) / input)} % read.`])] : [];
 }
 
 /** What a part said before, and what it says now. */
-export function difference(found, name = "") {
+function difference(found, name = "") {
   if (!found) return [];
   return found.map(([head, changed, tail], index) => {
     const mark = Object.assign(document.createElement("mark"), { textContent: changed });

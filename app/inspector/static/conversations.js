@@ -10,7 +10,7 @@ export function conversationsOf(rows) {
     one.rows.push(row);
     found.set(row.session, one);
   }
-  return [...found.values()].sort((one, other) => newerFirst(one.rows.at(-1), other.rows.at(-1)));
+  return [...found.values()].sort((one, other) => other.rows.at(-1).number - one.rows.at(-1).number);
 }
 
 /** The element of a conversation in the list. */
@@ -51,9 +51,4 @@ export function totalsOf(rows) {
     total.cost = { amount: costs.reduce((sum, cost) => sum + cost.amount, 0), currency: costs[0].currency };
   }
   return total;
-}
-
-/** The numbers that several workers give are not in the order of time. */
-function newerFirst(one, other) {
-  return other.began - one.began || other.number - one.number;
 }

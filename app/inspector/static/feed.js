@@ -77,8 +77,7 @@ export class Feed {
       if (type === "forgotten") this.told.forgotten(value.number);
       if (type === "ready") {
         isReady = true;
-        const missing = value.missing === 1 ? "one worker of the server does" : `${value.missing} workers of the server do`;
-        this.told.state(value.missing ? `live, but ${missing} not answer, so its turns are missing` : "live");
+        this.told.state("live");
       }
       if (isReady) this.told.drawn();
     }

@@ -1,7 +1,7 @@
 // The form: the request it describes, what is wrong with it, and what it remembers until the tab is closed.
 
 const $ = (id) => document.getElementById(id);
-const KEPT = ["model", "beside", "instructions", "input", "effort", "limit", "tools", "stream", "with-tools", "seal"];
+const KEPT = ["model", "instructions", "input", "effort", "limit", "tools", "stream", "with-tools", "seal"];
 const TOOLS = [
   {
     type: "function",
@@ -27,12 +27,10 @@ export class Form {
     $("tools").addEventListener("input", () => $("tools").setCustomValidity(""));
     $("key").addEventListener("input", () => $("key").setCustomValidity(""));
     $("ask").addEventListener("input", () => this.#keep());
-    for (const field of [$("model"), $("beside")]) {
-      field.addEventListener("focus", () => {
-        field.select();
-        this.listModels(); // they may be others by now
-      });
-    }
+    $("model").addEventListener("focus", () => {
+      $("model").select();
+      this.listModels(); // they may be others by now
+    });
   }
 
   /** The headers of every request of the page. */
@@ -56,18 +54,13 @@ export class Form {
     $("model").value = this.filledIn = names[0] ?? "";
   }
 
-  /** The request for each of the models. None if a field is wrong, which the browser then says. */
-  requests({ complete }) {
+  /** The request; null if a field is wrong, which the browser then says. */
+  request({ complete }) {
     if (complete && this.needsKey && !$("key").value) return wrong($("key"), "This server needs a key.");
     const tools = this.#tools();
-    if (tools === null) return [];
-    if (complete ? !$("ask").reportValidity() : !$("model").reportValidity()) return [];
-    const models = [$("model").value, ...(complete ? [$("beside").value] : [])].filter(Boolean);
-    return models.map((model) => this.#request(model, tools));
-  }
-
-  #request(model, tools) {
-    const body = { model, input: $("input").value };
+    if (tools === null) return null;
+    if (complete ? !$("ask").reportValidity() : !$("model").reportValidity()) return null;
+    const body = { model: $("model").value, input: $("input").value };
     if ($("instructions").value.trim()) body.instructions = $("instructions").value;
     if ($("effort").value) body.reasoning = { effort: $("effort").value, summary: "auto" };
     if ($("limit").value) body.max_output_tokens = Number($("limit").value);
@@ -117,5 +110,5 @@ export class Form {
 function wrong(field, message) {
   field.setCustomValidity(message);
   field.reportValidity();
-  return [];
+  return null;
 }

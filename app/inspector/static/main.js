@@ -9,7 +9,7 @@ import { Watch } from "./watch.js";
 
 const $ = (id) => document.getElementById(id);
 
-let running = [];
+let running = null;
 const form = new Form();
 const watch = new Watch(() => form.headers());
 const showView = tabs(document.querySelector("body > header .tabs"), document, (tab) => {
@@ -19,22 +19,21 @@ const showView = tabs(document.querySelector("body > header .tabs"), document, (
 });
 
 async function send() {
-  const bodies = form.requests({ complete: true });
-  if (!bodies.length) return;
+  const body = form.request({ complete: true });
+  if (!body) return;
   stop();
-  running = bodies.map((body) => new Run(body.model));
-  $("runs").replaceChildren(...running.map((run) => run.element));
+  const mine = (running = new Run(body.model));
+  $("runs").replaceChildren(mine.element);
   if (isNarrow()) $("runs").scrollIntoView(); // it is below the form
   $("stop").disabled = false;
-  const mine = running;
   const headers = form.headers();
-  await Promise.all(mine.map((run, index) => Promise.all([run.send(bodies[index], headers), run.preview(bodies[index], headers)])));
+  await Promise.all([mine.send(body, headers), mine.preview(body, headers)]);
   if (running === mine) $("stop").disabled = true;
-  if (mine.some((run) => run.needsKey)) form.listModels();
+  if (mine.needsKey) form.listModels();
 }
 
 function stop() {
-  for (const run of running) run.stop();
+  running?.stop();
   $("stop").disabled = true;
 }
 
@@ -66,7 +65,7 @@ function otherTheme() {
 }
 
 async function copy(language) {
-  const [body] = form.requests({ complete: false });
+  const body = form.request({ complete: false });
   if (!body) return;
   const text = snippets[language](body, { base: `${location.origin}/v1`, key: $("key").value });
   $("copied").dataset.text = text;

@@ -27,7 +27,7 @@ export class SessionView {
   }
 
   /** Show this state of the conversation; what has not changed stays as it is. */
-  show({ session, turns: given, missing }) {
+  show({ session, turns: given }) {
     const turns = given.map((turn, index) => ({ ...turn, before: given[index - 1]?.row, new: objectsOf(turn.new), output: objectsOf(turn.output) }));
     this.turns = turns;
     const rows = turns.map(({ row }) => row);
@@ -41,7 +41,6 @@ export class SessionView {
       `${count(turns.length)} ${turns.length === 1 ? "turn" : "turns"}`,
       `${count(total.input)} tokens in`, total.input ? `${Math.floor((100 * total.cached) / total.input)} % cached` : "",
       `${count(total.output)} out`, `${ms(total.ms)} in turns`, rows.length > 1 ? `${ms(between(rows))} between them` : "", total.cost ? `${money(total.cost)} estimated` : "",
-      missing ? `turns of ${missing} ${missing === 1 ? "worker" : "workers"} are missing` : "",
     ].filter(Boolean).join(" · ");
     this.#table(turns);
     this.#lay(turns);
@@ -218,7 +217,7 @@ function gapBefore(row, before) {
 /** What else changed in a turn, where it is worth a line. */
 function notes(changes) {
   if (!changes) return [];
-  const { is_continued: continued, tools = {}, instructions, cache } = changes;
+  const { is_continued: continued, tools = {}, instructions } = changes;
   const settings = (changes.settings ?? []).filter((name) => !UNSEEN.has(name));
   const names = [...(tools.added ?? []).map((name) => `+ ${name}`), ...(tools.removed ?? []).map((name) => `− ${name}`), ...(tools.changed ?? []).map((name) => `${name} changed`)];
   return [
@@ -226,7 +225,6 @@ function notes(changes) {
     instructions && instructions !== "same" ? `Instructions ${instructions}.` : "",
     names.length ? `Tools: ${names.join(", ")}.` : "",
     settings.length ? `Settings changed: ${settings.join(", ")}.` : "",
-    cache?.words && cache.since_id === changes.since_id ? `Prompt cache: ${cache.words}.` : "",
   ].filter(Boolean).map(note);
 }
 

@@ -10,7 +10,6 @@ import { fold, folded } from "./folded.js";
 import { following } from "./following.js";
 import { bytes, count, money, ms } from "./format.js";
 import { outcomeOf } from "./rows.js";
-import { comparison } from "./said.js";
 import { Timeline } from "./timeline.js";
 import { timingOf } from "./timing.js";
 
@@ -20,11 +19,10 @@ const NOTHING_CAME = "No upstream bytes: nothing came back, or it is not kept.";
 
 export class TurnView {
   /**
-   * `open(number)` shows another turn, `openSession(number)` a conversation, `tabShown(name)` hears of tabs,
-   * `numberOf(id)` is the number of the turn with this request id.
+   * `open(number)` shows another turn, `openSession(number)` a conversation, `tabShown(name)` hears of tabs.
    */
-  constructor(detail, { feed, headers, open, openSession, numberOf, tabShown = () => {}, tab = "" }) {
-    Object.assign(this, { feed, headers, open, openSession, numberOf, tabShown, tab });
+  constructor(detail, { feed, headers, open, openSession, tabShown = () => {}, tab = "" }) {
+    Object.assign(this, { feed, headers, open, openSession, tabShown, tab });
     this.isLive = detail.row.state === "running";
     this.element = document.getElementById("turn").content.firstElementChild.cloneNode(true);
     this.list = this.#one(".tabs");
@@ -104,11 +102,9 @@ export class TurnView {
 
   /** The part that needs the turn before, which has to be asked for. */
   async #compareWithBefore() {
-    const { changes, fields } = this.detail;
-    const ask = (number) => (number === undefined ? null : this.feed.turn(number).catch(() => null));
-    this.before = await ask(changes?.since);
-    const since = this.numberOf(fields.prompt_since); // the prompt it was compared with may be another one's
-    const lines = cacheLines(this.detail, since === changes?.since ? this.before : await ask(since));
+    const since = this.detail.changes?.since;
+    this.before = since === undefined ? null : await this.feed.turn(since).catch(() => null);
+    const lines = cacheLines(this.detail.row.tokens);
     this.#one(".cache").replaceChildren(...lines);
     this.#one(".cache").hidden = !lines.length;
     const place = this.#one('.pane[data-name="changes"]');
@@ -147,7 +143,7 @@ export class TurnView {
   #fill(panel, place, { again }) {
     const { scrollTop = 0 } = place.firstElementChild;
     const hadFocus = place.firstElementChild === document.activeElement;
-    place.replaceChildren(...(again ? contentOf(panel) : []));
+    place.replaceChildren(...(again ? panel.make() : []));
     if (!again) return;
     place.firstElementChild.scrollTop = scrollTop;
     if (hadFocus) place.firstElementChild.focus();
@@ -161,7 +157,7 @@ export class TurnView {
 
   #shown(panel) {
     const place = this.#one(`.pane[data-name="${panel.name}"]`);
-    if (!place.childElementCount) place.append(...contentOf(panel));
+    if (!place.childElementCount) place.append(...panel.make());
     if (this.tab !== panel.name) this.tabShown(panel.name);
     this.tab = panel.name;
   }
@@ -181,7 +177,6 @@ export class TurnView {
       { name: "events", title: "Events", make: () => this.events, lasts: true },
       { name: "response", title: "Response", make: () => [scrolled(folded(this.#response()), "Response", "json")] },
       { name: "timing", title: "Timing", make: () => [scrolled(timingOf(detail), "Timing")] },
-      { name: "compare", title: "Compare", make: () => [scrolled(comparison(detail), "What the upstream said and the client got")] },
       { name: "again", title: "Run again", make: () => again(() => this.detail, { headers: this.headers }), lasts: true },
     ];
   }
@@ -240,15 +235,6 @@ function came(title, { text, bytes: all, left_out: leftOut }) {
 function speedOf({ tokens, first_ms: first, total_ms: total }) {
   const took = (total ?? 0) - (first ?? total ?? 0);
   return tokens?.output > 1 && took >= 100 ? `${count(Math.round((1000 * tokens.output) / took))} tokens/s` : "";
-}
-
-/** What a panel shows. A file that somebody opened may have any shape. */
-function contentOf(panel) {
-  try {
-    return panel.make();
-  } catch {
-    return [note("This part of the turn is damaged, so it cannot be shown.")];
-  }
 }
 
 function scrolled(elements, name, kind = "scrolled") {

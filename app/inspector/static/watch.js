@@ -3,8 +3,6 @@
 import { conversationRow, conversationsOf } from "./conversations.js";
 import { Feed } from "./feed.js";
 import { Filter } from "./filter.js";
-import { savedTurn } from "./har.js";
-import { isRecording, recordedTurn } from "./recording.js";
 import { filterBy, filtersAre, goTo } from "./route.js";
 import { rowOf } from "./rows.js";
 import { SessionView } from "./session_view.js";
@@ -44,7 +42,6 @@ export class Watch {
     });
     $("turns").addEventListener("scroll", () => this.list.atStart() && this.#seen(), { passive: true });
     $("newer").addEventListener("click", () => this.#toNewest());
-    $("import").addEventListener("change", () => this.#import());
   }
 
   listen() {
@@ -106,7 +103,6 @@ export class Watch {
     this.shown.view = new TurnView(detail, {
       feed: this.feed, headers: this.headers, tab,
       open: (each) => this.openTurn(each),
-      numberOf: (id) => [...this.turns.values()].findLast(({ row }) => row.id === id)?.number,
       openSession: (each) => (location.hash = `#session/${each}`),
       tabShown: (name) => {
         this.shown.tab = name;
@@ -115,21 +111,6 @@ export class Watch {
     });
     $("watched").replaceChildren(this.shown.view.element);
     bring($("watched"));
-  }
-
-  async #import() {
-    const files = [...$("import").files];
-    $("import").value = ""; // the same file may be chosen again
-    if (!files.length) return;
-    const [file] = files;
-    this.#leave();
-    try {
-      const detail = isRecording(files) ? await recordedTurn(files) : await savedTurn(file);
-      this.#showTurn({ ...detail, changes: null, is_opened: true, row: { ...detail.row, state: "ended", session: null } }, "");
-    } catch (error) {
-      const isDamaged = error instanceof TypeError || error instanceof RangeError; // no message of ours
-      this.#notice($("watched"), `${file.name}: ${isDamaged ? "The turn in this file is damaged." : error.message}`);
-    }
   }
 
   #leave() {

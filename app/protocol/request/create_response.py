@@ -9,7 +9,7 @@ from ...options import Effort
 from ..warnings import ClientWarning
 from .input_items import InputItem
 from .shape import Shape
-from .summaries import ContextManagement, SummarySoFar
+from .summaries import ContextManagement
 from .text_format import TextConfig
 from .tool_choice import ToolChoice
 from .tools import Tool
@@ -48,8 +48,6 @@ class CacheOptions(Shape):
 
     mode: str | None = None
     ttl: str | None = None
-    comparison_response_id: str | None = None
-    """A response whose prompt this one is to be compared with."""
     prewarm: bool | None = None
     """True: only prepare the cache, and write no answer."""
 
@@ -104,10 +102,6 @@ class CreateResponse(Shape, extra="ignore"):
     """The response that this one continues on its connection, repeated here: its items are in `input` already."""
     summary_only: bool = False
     """Whether only a summary of the conversation is wanted."""
-    summarized: Annotated[SummarySoFar | None, SkipValidation, SkipJsonSchema()] = None
-    """What the asks before this one have summed up, where one ask is not enough."""
-    removed: Annotated[tuple[Any, ...], SkipValidation, SkipJsonSchema()] = ()
-    """An `InputTransformation` for each item that is not in `input`, or not whole: the model takes no more."""
     positions: Annotated[list[int] | None, SkipValidation] = None
     """The position that each item had in the `input` that was posted, where an item was expanded."""
     raw: Annotated[dict[str, Any], SkipValidation] = Field(default_factory=dict)
@@ -137,7 +131,7 @@ class CreateResponse(Shape, extra="ignore"):
 
 
 _OURS: Final = {
-    "positions", "previous_response_id", "raw", "raw_tool_choice", "raw_tools", "removed", "size", "summarized",
+    "positions", "previous_response_id", "raw", "raw_tool_choice", "raw_tools", "size",
     "summary_only", "warnings",
 }  # fmt: skip
 KNOWN: Final = frozenset(CreateResponse.model_fields) - _OURS

@@ -1,6 +1,6 @@
 """What a request may hold about summaries of its conversation: its compaction items, and when one is wanted."""
 
-from typing import Annotated, ClassVar, Final, Literal, NamedTuple
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -40,20 +40,6 @@ SERVER_ITEMS: Final[dict[str, type[ServerItem]]] = {
     "compaction_trigger": SummaryTrigger,
 }
 """By their `type`."""
-
-
-class SummarySoFar(NamedTuple):
-    """How far a conversation is summed up that is too long for one ask."""
-
-    text: str = ""
-    covered: int = 0
-    """How many of its items the text covers."""
-    asks: int = 0
-    """How many asks it took."""
-    shortened: int = 0
-    """How many outputs were shortened for them."""
-    left_out: int = 0
-    """How many items were left out."""
 
 
 class ContextManagement(Shape):

@@ -13,7 +13,6 @@ from tests.wire.program import COMMAND
 
 ARGUMENTS: Final[Mapping[str, list[str]]] = {
     "codex": ["exec", "--json", "--skip-git-repo-check", lines.PROMPT],
-    "opencode": ["run", "--format", "json", lines.PROMPT],
 }
 """How each agent answers one prompt and prints events."""
 
@@ -57,8 +56,6 @@ def _texts(stdout: str) -> Iterator[str]:
     for event in events:
         match event:
             case {"type": "item.completed", "item": {"type": "agent_message", "text": str(text)}}:  # Codex
-                yield text
-            case {"type": "text", "part": {"text": str(text)}}:  # opencode
                 yield text
             case _:
                 pass

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from app.dialects.messages.enforced_schemas import EnforcedSchema, UnenforceableError
 from tests.support.messages_requests import asked
-from tests.support.scan import assert_linear
 from tests.wire.servers.anthropic_schemas import schema_faults
 
 Json = dict[str, Any]
@@ -255,11 +254,3 @@ def test_whatever_a_schema_is_the_server_takes_what_is_sent(schema: Json) -> Non
         return
     assert schema == before
     assert [fault for fault in schema_faults(of_format(got)) if "too complex" not in fault] == []
-
-
-def test_it_takes_linear_time() -> None:
-    def chain(count: int) -> Json:
-        held = {f"d{number}": {"$ref": f"#/$defs/d{number + 1}"} for number in range(count)}
-        return {"$ref": "#/$defs/d0", "$defs": {**held, f"d{count}": TEXT}}
-
-    assert_linear("a chain of references", chain, EnforcedSchema, 500)

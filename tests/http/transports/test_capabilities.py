@@ -34,7 +34,6 @@ def settings(chat: ChatUpstream, claude: AnthropicUpstream, **server: Any) -> st
         upstreams={
             "chat": Upstream(via="chat", base_url=chat.url),
             "deepseek": litellm("deepseek", chat.url),
-            "gemini": litellm("gemini", chat.url),
             "claude": litellm("anthropic", claude.url),
             "hinted": litellm("anthropic", claude.url, hints=["prompt_cache_key", "service_tier"]),
         },
@@ -45,7 +44,6 @@ def settings(chat: ChatUpstream, claude: AnthropicUpstream, **server: Any) -> st
             "silent": Model(upstream="chat", reasoning="on_request"),
             "deepseek": Model(upstream="deepseek", name="deepseek-chat"),
             "deepseek that sees": Model(upstream="deepseek", name="deepseek-chat", can=Can(vision=True)),
-            "gemini": Model(upstream="gemini", name="gemini-2.5-flash"),
             "claude": Model(upstream="claude", name="claude-sonnet-4-5"),
             "hinted": Model(upstream="hinted", name="claude-sonnet-4-5"),
         },
@@ -105,17 +103,6 @@ def test_a_lenient_server_leaves_it_out_and_says_so_to_model_and_caller(servers:
     assert servers.chat.asks[0].body["messages"] == [
         {"role": "user", "content": "Look:\n[An image was left out here: this model cannot see images.]"}
     ]
-
-
-def test_a_schema_that_litellm_would_make_too_large_is_refused_by_its_path(servers: Servers) -> None:
-    """Its definitions refer twice to the next one. A server that is shown the references takes them as they are."""
-    pairs = {f"d{level}": {"anyOf": [{"$ref": f"#/$defs/d{level + 1}"}] * 2} for level in range(14)}
-    schema = {"type": "object", "$defs": pairs | {"d14": {"type": "string"}}, "anyOf": [{"$ref": "#/$defs/d0"}]}
-    tool = {"type": "function", "name": "f", "parameters": schema}
-    assert refused(asked(servers.url, "gemini", tools=[tool])) == (400, "invalid_value", "tools[0].parameters")
-    assert servers.chat.asks == []
-    assert asked(servers.url, "chat", tools=[tool]).status_code == 200
-    assert servers.chat.asks[0].body["tools"][0]["function"]["parameters"] == schema
 
 
 def test_an_effort_is_lowered_to_what_the_configuration_says(servers: Servers) -> None:

@@ -10,7 +10,6 @@ REASONS: Final[dict[str, str]] = {
     r"parameter:(prompt_cache_key|prompt_cache_retention|safety_identifier|user)": "It is sent where the upstream's "
     "`hints` list it, and changes no answer.",
     r"parameter:store": "Nothing is stored in any case.",
-    r"parameter:truncation": "A conversation that is not too long is sent as it is.",
     r"parameter:(prompt_cache_options|reasoning|stream_options|text)": "Its members have rows of their own.",
     r"item:configuration_update\.(reasoning|text)": "Its members have rows of their own.",
     r".*text\.format\.strict": "The format is enforced in any case.",

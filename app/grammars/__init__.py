@@ -1,1 +1,0 @@
-"""Checks texts against Lark grammars, in processes of their own."""
