@@ -16,7 +16,7 @@ UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --g
 # A copy of tests/wire and tests/judges alone has no lock files, and perhaps no .venv: then PYTHON has the packages.
 WIRE_PYTHON := $(if $(wildcard requirements-dev.lock $(BIN)/python),$(BIN)/python,$(PYTHON))
 
-.PHONY: help serve test test-all test-needs test-http wire programs conformance openapi package build release release-notes bench soak screenshots docs bench-peers lint audit format lock clean
+.PHONY: help serve test test-all test-needs test-http wire wire-next programs conformance openapi package build release release-notes bench soak screenshots docs bench-peers lint audit format lock clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ test-http: $(VENV)/.dev ## test a server over HTTP alone: make test-http SERVER=
 
 wire: $(if $(wildcard requirements-dev.lock),$(VENV)/.dev) ## compare all that a server says and asks with what is recorded: make wire SERVER=…
 	$(WIRE_PYTHON) -m pytest -n 2 --dist loadfile tests/wire $(ARGS)
+
+wire-next: $(VENV)/.dev ## the same with the edition in next/; what it cannot do yet is listed in tests/next/waiting.txt
+	SERVER='$(BIN)/python -m next' $(BIN)/python -m pytest -n 2 --dist loadfile tests/wire --waiting tests/next/waiting.txt $(ARGS)
 
 programs: $(VENV)/.dev
 	$(BIN)/python -m tests.conformance.install

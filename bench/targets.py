@@ -12,11 +12,10 @@ UPSTREAM_PORT = 9700
 UPSTREAM = f"http://127.0.0.1:{UPSTREAM_PORT}/v1"
 
 CONFIG = """
-# turns are not kept for the inspector, as on a server for others: other bridges keep none either
 [server]
 port = {port}
 workers = {workers}
-watch = 0
+{watch}
 [upstreams.it]
 via = "{via}"
 {url}
@@ -63,16 +62,28 @@ def as_response(model: str, stream: bool, request: Any) -> tuple[str, dict[str, 
     return "/v1/responses", {"model": model, "stream": stream, "input": request.items, **request.more}
 
 
-def ours(
-    name: str, port: int, via: str, *, starts_only: bool = False, workers: int = 1, upstream: str = UPSTREAM
+def ours(  # noqa: PLR0913 — each has its name where it is given
+    name: str,
+    port: int,
+    via: str,
+    *,
+    starts_only: bool = False,
+    workers: int = 1,
+    upstream: str = UPSTREAM,
+    package: str = "app",
+    by_default: bool = False,
 ) -> Target:
-    """One of our lanes."""
+    """One of our lanes; `by_default`: as it starts, with turns kept, of which other bridges keep none.
+
+    `package`: the edition.
+    """
 
     def command(folder: Path) -> list[str]:
         file = folder / f"{name}.toml"
         url = "" if via == "demo" else f'base_url = "{upstream}"'
-        file.write_text(CONFIG.format(port=port, workers=workers, via=via, url=url))
-        return [sys.executable, "-m", "app", "serve", "--config", str(file), "--log-format", "json"]
+        watch = "" if by_default else "watch = 0"
+        file.write_text(CONFIG.format(port=port, workers=workers, via=via, url=url, watch=watch))
+        return [sys.executable, "-m", package, "serve", "--config", str(file)]
 
     return Target(name, port, command, as_response, starts_only=starts_only)
 
@@ -121,6 +132,9 @@ TARGETS = [
     balancer("HAProxy", 9714),
     balancer("nginx", 9715),
     ours("AM Proxy, chat", 9704, "chat"),
+    ours("AM Proxy, chat, by default", 9716, "chat", by_default=True),
+    ours("next, chat", 9717, "chat", package="next"),
+    ours("next, chat, by default", 9718, "chat", package="next", by_default=True),
     ours("AM Proxy, messages", 9708, "messages"),
     ours("AM Proxy, relay", 9705, "responses"),
     ours("AM Proxy, litellm", 9706, "litellm"),

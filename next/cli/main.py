@@ -1,0 +1,44 @@
+"""The command line."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..settings.load import SettingsError, load
+from ..version import VERSION
+
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+
+@app.callback()
+def about() -> None:
+    """AM Proxy: the Responses API for any model."""
+
+
+@app.command()
+def serve(
+    config: Annotated[Path | None, typer.Option(help="A configuration file.")] = None,
+    host: Annotated[str | None, typer.Option(help="The address to listen at.")] = None,
+    port: Annotated[int | None, typer.Option(help="The port to listen at.")] = None,
+    *,
+    strict: Annotated[bool | None, typer.Option(help="Refuse what would cause a warning.")] = None,
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+) -> None:
+    """Serve."""
+    from .serve import run
+
+    flags = {"host": host, "port": port, "strict": strict, "log_level": log_level}
+    try:
+        settings = load(config, flags)
+    except SettingsError as error:
+        print(error, file=sys.stderr)
+        raise typer.Exit(2) from None
+    run(settings)
+
+
+@app.command()
+def version() -> None:
+    """Print the version."""
+    print(VERSION)

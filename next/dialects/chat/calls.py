@@ -1,0 +1,120 @@
+"""Joins the fragments of tool calls in a stream.
+
+Upstreams differ: some leave out the index, some the id, some repeat the id or the name on every fragment, some give
+every call the index 0. A fragment begins a new call where
+
+    its index is new,
+    or it has a name and an id that is not the current one's at that index,
+    or it has a name, neither it nor the current call has an id, and the current call has another name or is complete.
+
+Any other fragment continues the current call at its index. A call is opened when its name is known.
+"""
+
+from typing import Any, Final
+
+from ...emitter.deltas import Broke, CallArguments, CallOpened, Delta
+from ...emitter.items import WholeJson
+from ...types.json import NotJsonError, decode, encode
+from ...types.problems import Problem
+
+_RUN_UPSTREAM: Final = "srvtoolu_"
+"""The prefix of the ids of calls that Claude's own server has run: clients must not run them."""
+_MOST: Final = 2048
+"""Calls of one answer. Each is an item with several events, however short it is on the wire."""
+_TOO_MANY: Final = Problem(
+    code="upstream_error", message=f"The model's server sent more than {_MOST} tool calls in one answer."
+)
+_NAMELESS: Final = Problem(code="upstream_error", message="The model's server sent a tool call without a name.")
+
+
+class _Call:
+    """One call, as far as it has arrived."""
+
+    def __init__(self, key: int, call_id: str) -> None:
+        self.key = key
+        self.call_id = call_id
+        self.name = ""
+        self.arguments = WholeJson()
+
+
+class CallReader:
+    """Reads the calls of one turn."""
+
+    def __init__(self) -> None:
+        self._at_index: dict[int, _Call] = {}
+        self._calls: list[_Call] = []
+
+    @property
+    def any(self) -> bool:
+        """Whether there has been a call."""
+        return bool(self._calls)
+
+    @property
+    def are_complete(self) -> bool:
+        """Whether the arguments of every call are valid JSON or empty."""
+        return all(_is_json("".join(call.arguments.pieces)) for call in self._calls)
+
+    def read(self, fragment: dict[str, Any]) -> list[Delta]:
+        """The deltas of one entry of `delta.tool_calls`."""
+        function = fragment.get("function")
+        if not isinstance(function, dict):
+            function = {}
+        index = fragment.get("index")
+        call_id, name = _text(fragment.get("id")), _text(function.get("name"))
+        if not (call_id or name or function.get("arguments") or self._calls):
+            return []  # an empty entry where there is no call at all
+        call = self._call(index if isinstance(index, int) else 0, call_id, name)
+        if len(self._calls) > _MOST:
+            return [Broke(_TOO_MANY)]
+        if call.call_id.startswith(_RUN_UPSTREAM):
+            return []
+        deltas: list[Delta] = []
+        if name and not call.name:
+            call.name = name
+            call.call_id = call.call_id or call_id
+            deltas.append(CallOpened(call.key, name, call.call_id))
+            if waiting := "".join(call.arguments.pieces):
+                deltas.append(CallArguments(call.key, waiting))
+        if arguments := _arguments(function.get("arguments")):
+            call.arguments.add(arguments)
+            if call.name:
+                deltas.append(CallArguments(call.key, arguments))
+        return deltas
+
+    def rest(self) -> list[Delta]:
+        """What is wrong with the calls at the end of the stream."""
+        nameless = any(not call.name and not call.call_id.startswith(_RUN_UPSTREAM) for call in self._calls)
+        return [Broke(_NAMELESS)] if nameless else []
+
+    def _call(self, index: int, call_id: str, name: str) -> _Call:
+        current = self._at_index.get(index)
+        if current is not None and not _begins_another(current, call_id, name):
+            return current
+        call = self._at_index[index] = _Call(len(self._calls), call_id)
+        self._calls.append(call)
+        return call
+
+
+def _begins_another(current: _Call, call_id: str, name: str) -> bool:
+    if not name or not current.name:
+        return False
+    if call_id or current.call_id:
+        return bool(call_id) and call_id != current.call_id
+    return name != current.name or current.arguments.is_whole
+
+
+def _is_json(text: str) -> bool:
+    try:
+        decode(text.strip() or "{}")
+    except NotJsonError:
+        return False
+    return True
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _arguments(value: Any) -> str:
+    """The arguments as text. A few servers send a JSON object in place of a string."""
+    return encode(value).decode() if isinstance(value, dict) else _text(value)

@@ -1,0 +1,196 @@
+"""Chunks of a chat server -> deltas. A field of the wrong type is ignored; an error is reported."""
+
+from typing import Any, Final, Literal
+
+from ...emitter.deltas import (
+    Broke,
+    CallArguments,
+    Delta,
+    ReasoningDelta,
+    RefusalDelta,
+    Stopped,
+    TextDelta,
+    UsageReported,
+)
+from ...types.problems import Problem
+from .calls import CallReader
+from .usage import UsageReader
+
+_OPENING: Final = "<think>"
+_CLOSING: Final = "</think>"
+_MOST_HELD: Final = 1_000
+"""Characters of white space after which no tag is expected."""
+
+
+class ThinkTags:
+    """Separates reasoning from text while both arrive in pieces of any size."""
+
+    def __init__(self) -> None:
+        self._phase: Literal["start", "reasoning", "text"] = "start"
+        self._held = ""
+
+    def split(self, delta: TextDelta) -> list[Delta]:
+        """The deltas that are certain so far; text that may be the beginning of a tag is held back."""
+        if self._phase == "text":
+            return [delta]
+        self._held += delta.text
+        if self._phase == "start":
+            text = self._held.lstrip()
+            if _OPENING.startswith(text) and text != _OPENING and len(self._held) < _MOST_HELD:
+                return []  # white space, or half a tag
+            if not text.startswith(_OPENING):
+                self._phase, held, self._held = "text", self._held, ""
+                return [TextDelta(held, delta.logprobs)]
+            self._phase, self._held = "reasoning", text.removeprefix(_OPENING)
+        reasoning, closed, text = self._held.partition(_CLOSING)
+        if closed:
+            self._phase, self._held = "text", ""
+            return [ReasoningDelta(reasoning), TextDelta(text)]
+        size = next((n for n in range(len(_CLOSING) - 1, 0, -1) if reasoning.endswith(_CLOSING[:n])), 0)
+        self._held = reasoning[len(reasoning) - size :]
+        return [ReasoningDelta(reasoning[: len(reasoning) - size])]
+
+    def rest(self) -> list[Delta]:
+        """The text that is still held back, at the end of the stream."""
+        held, self._held = self._held, ""
+        return [ReasoningDelta(held) if self._phase == "reasoning" else TextDelta(held)] if held else []
+
+
+Json = dict[str, Any]
+
+UNSTATED: Final = "unstated"
+"""The finish reason that `server` supplies where a server sent its whole answer without one."""
+_STOPPED: Final = {
+    "length": Stopped("length"),
+    "max_tokens": Stopped("length"),
+    "model_length": Stopped("length"),
+    "content_filter": Stopped("content_filter"),
+    "safety": Stopped("content_filter"),
+    "refusal": Stopped("content_filter"),
+}
+"""Any other reason is a regular end: `stop`, `tool_calls`, `function_call`, `eos`, `end_turn` …"""
+_COUNTS: Final = frozenset({"usage", "timings", "x_groq"})
+"""The keys of a chunk that may hold token counts."""
+_END: Final = Stopped("end")
+_FAILURES: Final = frozenset({"error", "abort", "insufficient_system_resource"})
+"""Reasons that are failures: OpenRouter's when a model failed, vLLM's and DeepSeek's when they stopped within an
+answer."""
+_REPORTED: Final = Problem(code="upstream_error", message="The model's server reported an error while it answered.")
+_MOST_ALTERNATIVES: Final = 20
+"""Alternative tokens at one position: as many as a client may ask for."""
+_IMPOSSIBLE: Final = 1e300
+
+
+class ChunkReader:
+    """Reads the chunks of one turn."""
+
+    def __init__(self, *, think_tags: bool, logprobs: bool) -> None:
+        self._logprobs = logprobs
+        """Whether the client asked for them: some upstreams always send them."""
+        self._tags = ThinkTags() if think_tags else None
+        self._calls = CallReader()
+        self._usage = UsageReader()
+        self.written = 0
+        """Characters that the model has written: usage is estimated from it where the upstream reports none."""
+
+    def read(self, chunk: Json) -> list[Delta]:
+        """The deltas in one chunk."""
+        choices = chunk.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        deltas: list[Delta] = []
+        if isinstance(choice, dict):
+            delta = choice.get("delta") or choice.get("message")
+            if isinstance(delta, dict):
+                deltas = self._delta(delta, choice.get("logprobs"))
+            reason = choice.get("finish_reason")
+            if reason and isinstance(reason, str):
+                deltas += self._stop(reason.lower())
+        if _COUNTS.isdisjoint(chunk) and not (isinstance(choice, dict) and "usage" in choice):
+            return deltas
+        if (usage := self._usage.read(chunk)) is not None:
+            deltas.append(UsageReported(usage))
+        return deltas
+
+    def rest(self) -> list[Delta]:
+        """The deltas that were held back, at the end of the stream."""
+        return [*(self._tags.rest() if self._tags else []), *self._calls.rest()]
+
+    def _stop(self, reason: str) -> list[Delta]:
+        if reason in _FAILURES:
+            return [Broke(_REPORTED)]
+        if reason == UNSTATED and not self._calls.are_complete:
+            return []  # the answer was cut
+        return [_STOPPED.get(reason, _END)]
+
+    def _delta(self, delta: Json, logprobs: Any) -> list[Delta]:
+        deltas: list[Delta] = []
+        reasoning = delta.get("reasoning_content") or delta.get("reasoning")
+        if isinstance(reasoning, str) and reasoning:
+            deltas.append(self._reasoning(reasoning))
+        content = delta.get("content")
+        if isinstance(content, str) and content:
+            deltas += self._text(content, logprobs)
+        elif isinstance(content, list):
+            for part in _objects(content):
+                deltas += self._part(part, logprobs)
+                logprobs = None  # those of all parts came with the first
+        refusal = delta.get("refusal")
+        if isinstance(refusal, str) and refusal:
+            self.written += len(refusal)
+            deltas.append(RefusalDelta(refusal))
+        if "tool_calls" in delta:
+            for fragment in _objects(delta["tool_calls"]):
+                deltas += self._call(fragment)
+        legacy = delta.get("function_call")  # the older name of `tool_calls`, which can hold one call only
+        if isinstance(legacy, dict) and (legacy.get("name") or self._calls.any):  # Snowflake sends one without a call
+            deltas += self._call({"function": legacy})
+        return deltas
+
+    def _text(self, text: str, logprobs: Any) -> list[Delta]:
+        self.written += len(text)
+        delta = TextDelta(text, _read_logprobs(logprobs) if logprobs and self._logprobs else [])
+        return self._tags.split(delta) if self._tags else [delta]
+
+    def _reasoning(self, text: str) -> Delta:
+        self.written += len(text)
+        return ReasoningDelta(text)
+
+    def _part(self, part: Json, logprobs: Any) -> list[Delta]:
+        """A part of a content list; Mistral sends reasoning there as `{"type": "thinking", "thinking": [parts]}`."""
+        if isinstance(part.get("text"), str):
+            return self._text(part["text"], logprobs)
+        pieces = _objects(part.get("thinking"))
+        return [self._reasoning(piece["text"]) for piece in pieces if isinstance(piece.get("text"), str)]
+
+    def _call(self, fragment: Json) -> list[Delta]:
+        deltas = self._calls.read(fragment)
+        self.written += sum(len(delta.text) for delta in deltas if isinstance(delta, CallArguments))
+        return deltas
+
+
+def _objects(value: Any) -> list[Json]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _read_logprobs(logprobs: Any) -> list[Json]:
+    if not isinstance(logprobs, dict):
+        return []
+    return [
+        {
+            **_logprob(entry),
+            "top_logprobs": [_logprob(top) for top in _tokens(entry.get("top_logprobs"))][:_MOST_ALTERNATIVES],
+        }
+        for entry in _tokens(logprobs.get("content"))
+    ]
+
+
+def _tokens(entries: Any) -> list[Json]:
+    """The entries that have a token."""
+    return [entry for entry in _objects(entries) if isinstance(entry.get("token"), str)]
+
+
+def _logprob(entry: Json) -> Json:
+    token, logprob, raw = entry["token"], entry.get("logprob"), entry.get("bytes")
+    known = type(logprob) in (int, float) and abs(logprob) < _IMPOSSIBLE  # type: ignore[arg-type] # it is a number
+    whole = isinstance(raw, list) and all(type(byte) is int for byte in raw)
+    return {"token": token, "logprob": logprob if known else 0, "bytes": raw if whole else list(token.encode())}

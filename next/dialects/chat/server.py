@@ -1,0 +1,198 @@
+"""Chat servers: the bytes of their answers -> chunks, with the tolerances that real ones need.
+
+The standard ends an event at an empty line, but not every chat server sends one, so waiting for it could delay each
+chunk until the next. A `data:` line that is JSON by itself is therefore a chunk at once; one that is not is the
+beginning of a chunk of several lines. A whole answer that is sent although a stream was requested is read as one chunk.
+"""
+
+from typing import Any, Final
+
+from ...prompt.model import Model
+from ...prompt.nouns import Prompt
+from ...types.json import NotJsonError, decode, encode
+from ..lines import LONGEST, Lines, TooLongError
+from ..record import Dialect, NotAnAnswerError
+from .body import body
+from .reader import UNSTATED, ChunkReader
+
+Json = dict[str, Any]
+
+_OTHER_KEYS: Final = ("usage", "timings", "citations", "search_results")
+"""The keys of an answer, other than `choices`, that are read."""
+_NO_CONTENT: Final = frozenset({"annotations", "extra_content", "provider_specific_fields", "role"})
+"""Keys of a delta that add no content to the answer."""
+_TRIED: Final = 64 * 1024
+"""Bytes up to which a chunk of several lines is decoded after each line; a longer one only at its empty line."""
+_TOO_LONG: Final = "a line of the stream is too long"
+
+
+class Frames:
+    """Reads one answer."""
+
+    def __init__(self) -> None:
+        self._lines = Lines()
+        self._pending: list[bytes] = []
+        """The data of a chunk that is not JSON yet."""
+        self._other = bytearray()
+        """Lines that do not belong to a stream: the body, if this is no stream."""
+        self._found = False
+        self._begun = False
+        """Whether a chunk came."""
+        self._named = False
+        """Whether a finish reason came."""
+        self._counted = False
+        """Whether usage was reported, and no content after it."""
+        self.done = False
+        """The server sent `[DONE]`: nothing after it is read."""
+
+    def feed(self, piece: bytes) -> list[Json]:
+        """The chunks that end in this piece."""
+        chunks: list[Json] = []
+        try:
+            for line in self._lines.feed(piece):
+                if line.startswith(b"data:"):
+                    chunks += self._data(line[5:])
+                elif line or self._pending:
+                    chunks += self._other_line(line)
+        except TooLongError:
+            raise NotAnAnswerError(_TOO_LONG) from None
+        except NotAnAnswerError as error:
+            error.before = chunks
+            raise
+        return chunks
+
+    def end(self) -> list[Json]:
+        """The chunks that are left when no more bytes come."""
+        chunks = self.feed(b"\n\n")
+        if self._other and not self._found and not self.done:
+            chunks += self._taken(whole(bytes(self._other)))
+        return chunks
+
+    def _data(self, data: bytes) -> list[Json]:
+        """The chunk of this data line, if it is complete together with the lines before it."""
+        word = data.strip()
+        if self.done:
+            return []
+        if not self._pending and (not word or word == b"[DONE]"):
+            self.done = bool(word)
+            # some servers (Snowflake's Claude, some behind OpenRouter) never send a finish reason
+            whole_without = self.done and self._counted and not self._named
+            return [{"choices": [{"index": 0, "delta": {}, "finish_reason": UNSTATED}]}] if whole_without else []
+        if self._pending:
+            data = b"\n".join([*self._pending, data])
+            if len(data) > LONGEST:
+                raise NotAnAnswerError(_TOO_LONG)
+        try:
+            chunk = decode(data) if len(data) <= _TRIED or not self._pending else None
+        except NotJsonError:
+            chunk = None
+        self._pending = [] if chunk is not None else [data]
+        if chunk is None:
+            return []
+        if not isinstance(chunk, dict):
+            raise NotAnAnswerError("a chunk of the stream is not an object")
+        self._found = True
+        return self._taken(chunk)
+
+    def _other_line(self, line: bytes) -> list[Json]:
+        """The error in a line of older llama.cpp; or the chunk that ends at this empty line. Others may be a body."""
+        if line.startswith(b"error:"):
+            try:
+                error = decode(line[6:])
+            except NotJsonError:
+                return []
+            self._found = self._found or isinstance(error, dict)
+            return [{"error": error}] if isinstance(error, dict) and error else []
+        if not line:
+            pending, self._pending = self._pending[0], []
+            try:
+                chunk = decode(pending)
+            except NotJsonError:
+                raise NotAnAnswerError("a chunk of the stream is not JSON") from None
+            return self._taken(chunk) if isinstance(chunk, dict) else []
+        if not self._found and not line.startswith((b":", b"event:", b"id:", b"retry:")):
+            self._other += line + b"\n"
+            if len(self._other) > LONGEST:
+                raise NotAnAnswerError(_TOO_LONG)
+        return []
+
+    def _taken(self, chunk: Json) -> list[Json]:
+        """The chunk as it is to be read: an error beside content comes after the content."""
+        error = chunk.get("error")
+        if error and isinstance(error, dict) and not any(error.values()):  # some servers add it to every chunk
+            chunk = {key: value for key, value in chunk.items() if key != "error"}
+        elif error and chunk.get("choices"):
+            return _split(chunk, begun=self._begun)
+        self._begun = True
+        choices = chunk.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+        self._named = self._named or bool(choice.get("finish_reason"))
+        if self._counted or chunk.get("usage"):
+            usage = chunk.get("usage")
+            counts = usage.values() if isinstance(usage, dict) else ()
+            counted = self._counted or any(type(count) is int and count > 0 for count in counts)
+            self._counted = counted and not _has_content(choice)
+        return [chunk]
+
+
+def failure(chunk: Json) -> Any:
+    """The error that this chunk is, and nothing else; None if it is none."""
+    if chunk.get("choices"):
+        return None
+    return chunk.get("error") or (chunk if chunk.get("object") == "error" else None)
+
+
+def whole(body: bytes) -> Json:
+    """An answer that was not streamed although a stream was requested, as one chunk."""
+    try:
+        answer = decode(body)
+    except NotJsonError:
+        raise NotAnAnswerError("the answer is neither a stream nor JSON") from None
+    if isinstance(answer, dict) and failure(answer):
+        return answer
+    try:
+        choice = answer["choices"][0]
+        delta = dict(choice["message"])
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise NotAnAnswerError("the answer is no chat completion") from None
+    if isinstance(calls := delta.get("tool_calls"), list):
+        delta["tool_calls"] = [{"index": index, **call} for index, call in enumerate(calls) if isinstance(call, dict)]
+    only = {"index": 0, "delta": delta, "finish_reason": choice.get("finish_reason") or UNSTATED}
+    if choice.get("logprobs"):
+        only["logprobs"] = choice["logprobs"]
+    return {"choices": [only], **{key: answer[key] for key in (*_OTHER_KEYS, "error") if answer.get(key)}}
+
+
+def tokens_of(body: Json) -> int:
+    """Estimated tokens of what the model reads, for servers that report no usage: four characters each."""
+    return (len(encode(body["messages"])) + (len(encode(body["tools"])) if "tools" in body else 0)) // 4 + 1
+
+
+def _split(chunk: Json, *, begun: bool) -> list[Json]:
+    """The content of a chunk, and then its error. Before anything else, a chunk without content is its error."""
+    choices = chunk["choices"]
+    choice = choices[0] if isinstance(choices, list) and isinstance(choices[0], dict) else {}
+    has_content = _has_content(choice) or (begun and bool(choice))
+    content: Json = {"choices": []}
+    if has_content:
+        content["choices"] = [{key: value for key, value in choice.items() if key != "finish_reason"}]
+    if begun or has_content:
+        content |= {key: chunk[key] for key in _OTHER_KEYS if chunk.get(key)}
+    error = {"error": chunk["error"]}
+    return [content, error] if content != {"choices": []} else [error]
+
+
+def _has_content(choice: Json) -> bool:
+    """Whether this choice has any content. Snowflake also sends a `function_call` of empty strings."""
+    delta = choice.get("delta") or choice.get("message")
+    if not isinstance(delta, dict):
+        return False
+    held = [value for key, value in delta.items() if key not in _NO_CONTENT]
+    return any(any(value.values()) if isinstance(value, dict) else bool(value) for value in held)
+
+
+def _reader(prompt: Prompt, model: Model) -> ChunkReader:
+    return ChunkReader(think_tags=model.settings.think_tags, logprobs="logprobs" in prompt.sampling)
+
+
+CHAT: Final = Dialect("/chat/completions", body, Frames, _reader, failure, tokens_of)

@@ -1,0 +1,104 @@
+"""Token counts of chat servers, by all their names.
+
+Counts grow while an answer is written, and a later report may leave out counts of an earlier one. So each count is the
+last one that was not zero. What is no count (text, fractions, nulls) is ignored.
+"""
+
+from typing import Any, Final
+
+from ...types.response import InputTokensDetails, OutputTokensDetails, Usage
+
+Json = dict[str, Any]
+
+_INPUT_DETAILS: Final = ("prompt_tokens_details", "input_tokens_details")
+_OUTPUT_DETAILS: Final = ("completion_tokens_details", "output_tokens_details")
+_CACHED: Final = (
+    "cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens", "cache_read_input_tokens", "cache_read_tokens",
+)  # fmt: skip
+_WRITTEN: Final = (
+    "cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens", "cache_write_input_tokens",
+)  # fmt: skip
+_REASONING: Final = ("reasoning_tokens", "thinking_tokens")
+_MOST: Final = 1 << 53
+"""A larger number is no count of tokens, and JavaScript could not read it."""
+
+
+class UsageReader:
+    """Collects the token counts of one turn."""
+
+    def __init__(self) -> None:
+        self._input = self._output = self._cached = self._written = self._reasoning = self._audio = 0
+
+    def read(self, chunk: Json) -> Usage | None:
+        """The usage after this chunk; None if the chunk reports no tokens."""
+        reported, timings = _usage_in(chunk), chunk.get("timings")
+        if reported is None and not isinstance(timings, dict):
+            return None
+        if reported is not None:
+            self._update(reported)
+        if isinstance(timings, dict):  # llama.cpp
+            self._cached = _count(timings, "cache_n") or self._cached
+            if reported is None:
+                self._input = _count(timings, "prompt_n") + self._cached or self._input
+                self._output = _count(timings, "predicted_n") or self._output
+        return self._usage(_count(reported or {}, "total_tokens")) if self._input or self._output else None
+
+    def _update(self, reported: Json) -> None:
+        into, out = _details(reported, _INPUT_DETAILS), _details(reported, _OUTPUT_DETAILS)
+        self._audio = _count(into, "audio_tokens") or self._audio
+        self._cached = _first(into, _CACHED) or _first(reported, _CACHED) or self._cached
+        self._written = _first(into, _WRITTEN) or _first(reported, _WRITTEN) or self._written
+        self._reasoning = _first(out, _REASONING) or _first(reported, _REASONING) or self._reasoning
+        uncached = _count(reported, "input_tokens")
+        if uncached and not into:
+            # Claude's own API counts the tokens read from or written to the cache separately
+            uncached += _count(reported, "cache_read_input_tokens") + _count(reported, "cache_creation_input_tokens")
+        self._input = _count(reported, "prompt_tokens") or uncached or self._input
+        self._output = _count(reported, "completion_tokens") or _count(reported, "output_tokens") or self._output
+
+    def _usage(self, total: int) -> Usage:
+        """The usage; its total is always the sum. Tokens that are in the reported total only become input or output."""
+        into, out, reasoning = self._input, self._output, self._reasoning
+        extra = total - into - out if into and out else 0
+        if self._audio and extra >= self._audio and (self._audio > into or extra == self._audio):
+            into += self._audio  # audio that the count of the prompt leaves out
+            extra -= self._audio
+        if extra > 0 and reasoning in (0, extra):
+            out += extra
+            reasoning = extra
+        elif extra > 0:  # read by the upstream's own tools
+            into += extra
+        return Usage(
+            input_tokens=into,
+            output_tokens=out,
+            total_tokens=into + out,
+            input_tokens_details=InputTokensDetails(cached_tokens=self._cached, cache_write_tokens=self._written),
+            output_tokens_details=OutputTokensDetails(reasoning_tokens=reasoning),
+        )
+
+
+def _usage_in(chunk: Json) -> Json | None:
+    """The usage object, wherever the chunk has it: Groq's in `x_groq`, Moonshot's in the choice."""
+    usage = chunk.get("usage")
+    if usage is None and isinstance(chunk.get("x_groq"), dict):
+        usage = chunk["x_groq"].get("usage")
+    if usage is None:
+        choices = chunk.get("choices")
+        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+            usage = choices[0].get("usage")
+    return usage if isinstance(usage, dict) else None
+
+
+def _details(reported: Json, names: tuple[str, ...]) -> Json:
+    return next((details for name in names if isinstance(details := reported.get(name), dict)), {})
+
+
+def _first(counts: Json, names: tuple[str, ...]) -> int:
+    return next((number for name in names if (number := _count(counts, name))), 0)
+
+
+def _count(counts: Json, name: str) -> int:
+    number = counts.get(name)
+    if isinstance(number, float) and number.is_integer():
+        number = int(number)
+    return number if type(number) is int and 0 < number < _MOST else 0

@@ -1,0 +1,63 @@
+"""What a dialect is: a record that the catalogue holds. Nothing else asks in which dialect a model is."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from ..emitter.deltas import Delta
+from ..prompt.model import Model
+from ..prompt.nouns import Prompt
+from ..types.problems import Warning
+
+Json = dict[str, Any]
+
+
+class NotAnAnswerError(Exception):
+    """The bytes of an answer are not in the form of this API: a phrase that says why."""
+
+    before: Sequence[Json] = ()
+    """The payloads before these bytes."""
+
+
+class Frames(Protocol):
+    """Reads the bytes of one answer."""
+
+    done: bool
+    """The answer is complete: nothing behind it is read."""
+
+    def feed(self, piece: bytes) -> list[Json]:
+        """The payloads that end in this piece. Raises `NotAnAnswerError`."""
+        ...
+
+    def end(self) -> list[Json]:
+        """The payloads that are left when no more bytes come."""
+        ...
+
+
+class Reader(Protocol):
+    """Reads the payloads of one answer."""
+
+    written: int
+    """Characters that the model has written."""
+
+    def read(self, payload: Json) -> list[Delta]:
+        """The deltas in one payload."""
+        ...
+
+    def rest(self) -> list[Delta]:
+        """The deltas that were held back, at the end."""
+        ...
+
+
+class Dialect(NamedTuple):
+    """One API of model servers."""
+
+    path: str
+    """Behind the base URL."""
+    body: Callable[[Prompt, Model], tuple[Json, list[Warning]]]
+    """What is posted, and warnings about what this API cannot be told."""
+    frames: Callable[[], Frames]
+    reader: Callable[[Prompt, Model], Reader]
+    failure: Callable[[Json], Any]
+    """The error that a payload is; None for any other payload."""
+    tokens: Callable[[Json], int]
+    """Estimated tokens of a body, for servers that report no usage."""

@@ -1,0 +1,1 @@
+"""What a model says, as deltas, becomes events."""

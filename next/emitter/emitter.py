@@ -1,0 +1,228 @@
+"""Deltas in, events out: the machine whose tables are in `rules.py`.
+
+A response is talking until exactly one last event was returned, then over. The final response holds the same item
+objects as the `output_item.done` events.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from ..types import events as e
+from ..types.problems import Problem
+from ..types.response import ItemStatus, OutputItem, Usage, new_id
+from . import deltas as d
+from .items import RAW, SUMMARY, OpenCall, OpenMessage, OpenReasoning, Position
+from .response import Lifecycle
+from .rules import CALL_NOT_OPEN, CLOSES, CUT, ENDINGS, FOR_CODEX, Kind, Outcome, Reason
+
+
+class Tools(Protocol):
+    """What the emitter needs of the tools of a turn."""
+
+    def allows(self, name: str) -> bool:
+        """Whether the client allows a call of this function."""
+        ...
+
+    def prefix(self, name: str) -> str:
+        """The prefix of the id of an item for a call of this function."""
+        ...
+
+    def open_call(self, name: str, call_id: str, position: Position) -> OpenCall:
+        """The open item for a call of this function."""
+        ...
+
+
+class Emitter:
+    """Makes the events of one response, behind its first two."""
+
+    def __init__(
+        self, lifecycle: Lifecycle, tools: Tools, *, raw_reasoning: bool = False, for_codex: bool = False
+    ) -> None:
+        self._lifecycle = lifecycle
+        self._tools = tools
+        self._form = RAW if raw_reasoning else SUMMARY
+        self._for_codex = for_codex
+        self._endings = FOR_CODEX if for_codex else ENDINGS
+        self._open: dict[int, OpenMessage | OpenReasoning | OpenCall] = {}
+        self._done: dict[int, OutputItem] = {}
+        self._next = 0
+        self._current: OpenMessage | OpenReasoning | None = None
+        """The open message or reasoning: more text of its kind is added to it."""
+        self._space: list[d.TextDelta] = []
+        """White space that opens no message: it waits for text."""
+        self._blank_thought = ""
+        """White space that opens no reasoning."""
+        self._calls: dict[int, OpenCall | None] = {}
+        """By the key of the reader; None: the client does not allow it, so its arguments are dropped."""
+        self._call_ids: set[str] = set()
+        self._stopped: Reason | None = None
+        self.usage: Usage | None = None
+        self.ruled_out: list[str] = []
+        """Names of calls against the client's `tool_choice`: for a warning."""
+        self.problem: Problem | None = None
+        """Why the response failed."""
+        self.over = False
+
+    @property
+    def output(self) -> list[OutputItem]:
+        """The finished items, in the order of their positions."""
+        return [self._done[index] for index in sorted(self._done)]
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether the model has made a call that the client allows."""
+        return bool(self._call_ids)
+
+    def feed(self, deltas: Iterable[d.Delta]) -> list[e.Event]:
+        """The events for these deltas."""
+        events: list[e.Event] = []
+        for delta in deltas:
+            match delta:
+                case d.TextDelta():
+                    events += self._text(delta)
+                case d.ReasoningDelta():
+                    events += self._reasoning(delta)
+                case d.CallArguments():
+                    events += self._arguments(delta)
+                case d.CallOpened():
+                    events += self._call(delta)
+                case d.RefusalDelta():
+                    # Codex shows nothing of a message with a refusal in it
+                    events += self._text(d.TextDelta(delta.text)) if self._for_codex else self._refusal(delta)
+                case d.UsageReported():
+                    self.usage = delta.usage
+                case d.Stopped():
+                    self._stopped = delta.reason
+                case d.Broke():
+                    events += self.fail(delta.problem)
+            if self.over:
+                break
+        return events
+
+    def sign_of_life(self) -> list[e.Event]:
+        """An event that every known client accepts and does not show."""
+        newest = next(reversed(self._open.values()), None)
+        return [self._lifecycle.in_progress(self.output) if newest is None else newest.empty_delta()]
+
+    def end(self) -> list[e.Event]:
+        """The last events, when the upstream's stream has ended. An answer without a reason for its end was cut."""
+        return self.fail(CUT) if self._stopped is None else self.stop(self._stopped)
+
+    def fail(self, problem: Problem) -> list[e.Event]:
+        """The last events of a response that fails because of this problem."""
+        return self.stop("failure", problem)
+
+    def stop(self, reason: Reason, problem: Problem | None = None) -> list[e.Event]:
+        """The last events of a response that ends for this reason."""
+        ending = self._endings[reason]
+        outcomes = {index: ending.items[self._kind(index)] for index in sorted(self._open)}
+        for outcome in outcomes.values():
+            if isinstance(outcome, Problem):
+                return self.stop("failure", outcome)
+        events = self._settle(outcomes)
+        self.problem, self.over = problem, True
+        return [*events, self._lifecycle.last(ending, self.output, self.usage, problem)]
+
+    def _text(self, delta: d.TextDelta) -> list[e.Event]:
+        if not delta.text:
+            return []
+        if isinstance(self._current, OpenMessage):
+            return self._current.add_text(delta)
+        self._space.append(delta)
+        if not delta.text.strip():
+            return []
+        waiting, self._space = self._space, []
+        events, message = self._message(delta)
+        return [*events, *(event for text in waiting for event in message.add_text(text))]
+
+    def _refusal(self, delta: d.RefusalDelta) -> list[e.Event]:
+        if not delta.text:
+            return []
+        events, message = self._message(delta)
+        return [*events, *message.add_refusal(delta.text)]
+
+    def _message(self, delta: d.Delta) -> tuple[list[e.Event], OpenMessage]:
+        """The open message, or a new one."""
+        if isinstance(self._current, OpenMessage):
+            return [], self._current
+        events = self._make_room(delta)
+        self._current = message = OpenMessage(self._position("msg"))
+        return [*events, *self._begin(message)], message
+
+    def _reasoning(self, delta: d.ReasoningDelta) -> list[e.Event]:
+        if not delta.text:
+            return []
+        if isinstance(self._current, OpenReasoning):
+            return self._current.add(delta.text)
+        text = self._blank_thought = self._blank_thought + delta.text
+        if not text.strip():
+            return []
+        events = self._make_room(delta)
+        self._current = reasoning = OpenReasoning(self._position("rs"), self._form)
+        return [*events, *self._begin(reasoning), *reasoning.add(text)]
+
+    def _call(self, delta: d.CallOpened) -> list[e.Event]:
+        if not self._tools.allows(delta.name):
+            self._calls[delta.key] = None
+            self.ruled_out.append(delta.name)
+            return []
+        events = self._make_room(delta)
+        call_id = delta.call_id
+        if not call_id or call_id in self._call_ids:
+            call_id = new_id("call")
+        self._call_ids.add(call_id)
+        position = self._position(self._tools.prefix(delta.name))
+        self._calls[delta.key] = call = self._tools.open_call(delta.name, call_id, position)
+        return [*events, *self._begin(call)]
+
+    def _arguments(self, delta: d.CallArguments) -> list[e.Event]:
+        call = self._calls.get(delta.key)
+        if call is None:
+            return [] if delta.key in self._calls else self.fail(CALL_NOT_OPEN)
+        index = call.position.output_index
+        if index not in self._open:
+            # white space behind a call that is complete: it is done, and gets nothing more
+            return [] if not delta.text.strip() else self.fail(CALL_NOT_OPEN)
+        return call.add(delta.text) if delta.text else []
+
+    def _position(self, prefix: str) -> Position:
+        self._next += 1
+        return Position(new_id(prefix), self._next - 1, self._lifecycle.number)
+
+    def _begin(self, item: OpenMessage | OpenReasoning | OpenCall) -> list[e.Event]:
+        self._open[item.position.output_index] = item
+        return item.begin()
+
+    def _make_room(self, delta: d.Delta) -> list[e.Event]:
+        """Closes the items that cannot stay open beside the one that this delta opens."""
+        self._blank_thought = ""
+        if isinstance(delta, d.RefusalDelta | d.CallOpened):
+            self._space = []
+        closes = CLOSES[type(delta)]
+        indices = [index for index in sorted(self._open) if self._kind(index) in closes]
+        return [event for index in indices for event in self._close(index, "completed")]
+
+    def _kind(self, index: int) -> Kind:
+        item = self._open[index]
+        if isinstance(item, OpenMessage):
+            return Kind.MESSAGE
+        if isinstance(item, OpenReasoning):
+            return Kind.REASONING
+        if item.arguments.is_whole:
+            return Kind.WHOLE_CALL
+        return Kind.NEWEST_CALL if index == self._next - 1 else Kind.EARLIER_CALL
+
+    def _close(self, index: int, status: ItemStatus) -> list[e.Event]:
+        item = self._open.pop(index)
+        if item is self._current:
+            self._current = None
+        self._done[index], events = item.close(status)
+        return events
+
+    def _settle(self, outcomes: Mapping[int, Outcome]) -> list[e.Event]:
+        events: list[e.Event] = []
+        for index, outcome in outcomes.items():
+            if outcome == "completed" or outcome == "incomplete":
+                events += self._close(index, outcome)
+        self._open.clear()
+        return events

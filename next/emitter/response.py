@@ -1,0 +1,91 @@
+"""The response as a whole: its first state, which repeats the request, and the lifecycle events."""
+
+import time
+from itertools import count
+from typing import Any, Final
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from ..types import events as e
+from ..types.problems import Problem
+from ..types.request import Request
+from ..types.response import IncompleteDetails, OutputItem, Response, ResponseError, Usage, new_id
+from .rules import Ending
+
+_FUNCTION: Final[dict[str, Any]] = {"description": None, "parameters": None, "strict": None}
+"""Keys of a function that are null where the client gave nothing, never absent."""
+_TIERS: Final = frozenset({"auto", "default", "flex", "priority", "scale"})
+
+
+class Lifecycle:
+    """The lifecycle events of one response, and the numbers of all its events."""
+
+    def __init__(self, request: Request) -> None:
+        self.response = opening_response(request)
+        self.number = count().__next__
+        self.begun = False
+
+    def begin(self) -> list[e.Event]:
+        """The first two events."""
+        self.begun = True
+        return [
+            e.ResponseCreated(sequence_number=self.number(), response=self.response),
+            e.ResponseInProgress(sequence_number=self.number(), response=self.response),
+        ]
+
+    def in_progress(self, output: list[OutputItem]) -> e.Event:
+        """The second event again, with the finished items: a sign of life."""
+        return e.ResponseInProgress(sequence_number=self.number(), response=replace(self.response, output=output))
+
+    def last(
+        self, ending: Ending, output: list[OutputItem], usage: Usage | None, problem: Problem | None = None
+    ) -> e.LastEvent:
+        """The last event. `problem` is why the response failed, if it did."""
+        response = replace(
+            self.response,
+            status=ending.status,
+            completed_at=int(time.time()) if ending.status == "completed" else None,
+            incomplete_details=None if ending.details is None else IncompleteDetails(reason=ending.details),
+            error=None if problem is None else _error(problem),
+            output=output,
+            usage=usage,
+        )
+        return ending.event(sequence_number=self.number(), response=response)
+
+
+def _error(problem: Problem) -> ResponseError:
+    code, param = problem.failed_code, problem.param or UNSET
+    return ResponseError(code=code, message=problem.failed_message, type=problem.type, param=param)
+
+
+def opening_response(request: Request) -> Response:
+    """The response before the model has written anything."""
+    reasoning = request.reasoning
+    form = request.text.format
+    text: dict[str, Any] = {"format": {"type": "text"} if form is None else form.echo()}
+    if request.text.verbosity is not None:
+        text["verbosity"] = request.text.verbosity
+    return Response(
+        id=new_id("resp"),
+        created_at=int(time.time()),
+        model=request.model,
+        instructions=request.instructions,
+        frequency_penalty=request.frequency_penalty or 0,
+        presence_penalty=request.presence_penalty or 0,
+        temperature=1 if request.temperature is None else request.temperature,
+        top_p=1 if request.top_p is None else request.top_p,
+        top_logprobs=request.top_logprobs or 0,
+        max_output_tokens=request.max_output_tokens,
+        max_tool_calls=request.max_tool_calls,
+        metadata=request.metadata or {},
+        parallel_tool_calls=request.parallel_tool_calls is not False,
+        prompt_cache_key=request.prompt_cache_key,
+        safety_identifier=request.safety_identifier,
+        reasoning=None if reasoning is None else reasoning.echo(),
+        service_tier=request.service_tier if request.service_tier in _TIERS else "default",
+        text=text,
+        tool_choice=request.tool_choice,
+        tools=[{**_FUNCTION, **tool} if tool.get("type") == "function" else tool for tool in request.tools],
+        truncation=request.truncation or "disabled",
+    )

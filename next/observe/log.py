@@ -1,0 +1,68 @@
+"""The log: one line for each turn."""
+
+import json
+import logging
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from ..settings.tables import KeySettings, ServerSettings
+
+if TYPE_CHECKING:
+    from ..turns.turn import Turn
+
+log: Final = logging.getLogger("am_proxy")
+
+
+class _Json(logging.Formatter):
+    """A line of JSON; empty fields are left out."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields: dict[str, Any] = {
+            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info:
+            fields["error"] = self.formatException(record.exc_info)
+        return json.dumps({name: value for name, value in fields.items() if value not in (None, "", 0, [])})
+
+
+def set_up(server: ServerSettings) -> None:
+    """Logs to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    text = server.log_format == "text" or (server.log_format == "auto" and sys.stderr.isatty())
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s") if text else _Json())
+    log.handlers[:] = [handler]
+    log.setLevel(server.log_level.upper())
+    log.propagate = False
+
+
+def log_turn(turn: "Turn", key: KeySettings | None, took: float) -> None:
+    """The line of a turn."""
+    level = logging.WARNING if turn.problem is not None else logging.INFO
+    if not log.isEnabledFor(level):
+        return
+    usage = turn.dialect.usage if turn.dialect else None
+    problem = turn.problem
+    fields = {
+        "request_id": turn.request_id,
+        "key": key.name if key else None,
+        "model": turn.request.model,
+        "stream": turn.request.stream,
+        "upstream": turn.route.name,
+        "finish": turn.finish,
+        "status": problem.status if problem else 200,
+        "error": problem.code if problem else None,
+        "cause": (turn.cause or problem.message) if problem else None,
+        "input_tokens": usage.input_tokens if usage else None,
+        "cached_tokens": usage.input_tokens_details.cached_tokens if usage else None,
+        "output_tokens": usage.output_tokens if usage else None,
+        "reasoning_tokens": usage.output_tokens_details.reasoning_tokens if usage else None,
+        "first_token_ms": round((turn.first_at - turn.began) * 1000) if turn.first_at else None,
+        "duration_ms": round(took * 1000),
+        "warnings": len(turn.warnings) + len(turn.dialect.late_warnings if turn.dialect else ()),
+        "retries": turn.retries,
+    }
+    log.log(level, "turn", extra={"fields": fields})

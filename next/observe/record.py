@@ -1,0 +1,52 @@
+"""The record of the last turns, by reference to bytes that exist anyway: nothing is encoded, hashed or copied."""
+
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from ..settings.tables import KeySettings
+
+if TYPE_CHECKING:
+    from ..turns.turn import Turn
+
+_MOST_BYTES: Final = 128 * 1024 * 1024
+_OBJECT: Final = 100
+"""Bytes that a list counts for each of its pieces: they are objects, however short."""
+
+
+class Kept(NamedTuple):
+    """A turn that has ended."""
+
+    turn: "Turn"
+    key: str
+    body: bytes
+    """As it was posted."""
+    took: float
+    size: int
+
+
+class Record:
+    """The last turns, as many as fit."""
+
+    def __init__(self, turns: int) -> None:
+        self._most = turns
+        self._kept: deque[Kept] = deque()
+        self._size = 0
+
+    @property
+    def keeps(self) -> bool:
+        """Whether anything is kept."""
+        return self._most > 0
+
+    def add(self, turn: "Turn", key: KeySettings | None, body: bytes, took: float) -> None:
+        """Keeps a turn, and forgets the oldest ones that have no room beside it."""
+        if not self._most:
+            return
+        pieces = [*(turn.sent or ()), *((turn.answer and turn.answer.pieces) or ())]
+        size = len(body) + sum(map(len, pieces)) + _OBJECT * len(pieces)
+        self._kept.append(Kept(turn, key.name if key else "", body, took, size))
+        self._size += size
+        while len(self._kept) > self._most or (self._size > _MOST_BYTES and len(self._kept) > 1):
+            self._size -= self._kept.popleft().size
+
+    def __iter__(self):  # type: ignore[no-untyped-def] # of the deque
+        return iter(self._kept)

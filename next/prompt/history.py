@@ -1,0 +1,247 @@
+"""The history of a conversation, in the order that strict servers demand.
+
+Servers want every call of one assistant turn in one message, directly followed by an output for each call, in the
+order of the calls. Histories arrive in other orders: calls with messages between them, outputs in any order, left out,
+repeated, or separated from their calls.
+
+So consecutive messages, reasoning and calls of the assistant form a block; an output joins its call, wherever the
+call is; and a block becomes one assistant entry, followed by its outputs. A block ends at a message of another role,
+or where the assistant continues after an output of one of the block's calls.
+
+    what arrives                              what is sent
+    output whose call is elsewhere before     joins its call (with a warning, if other entries are in between)
+    output whose call comes only later        joins its call, with a warning
+    output without any call                   user text that names the call, with a warning
+    second output for a call                  joins the first, with a warning
+    call without output                       "no output recorded", with a warning
+    call repeated word for word               sent once, with a warning
+    another call under a used call id         gets an id of its own, its output too, with a warning
+    arguments that are no JSON object         wrapped in one, with a warning; empty ones and null are {}
+    reasoning without messages or calls       left out, with a warning
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final, Literal
+
+from ..types.json import encode, is_object
+from ..types.problems import Warning
+from .nouns import (
+    Assistant,
+    AssistantMessage,
+    Call,
+    Entry,
+    Parts,
+    PastThought,
+    Piece,
+    System,
+    Text,
+    ToolOutput,
+    User,
+    text_of,
+)
+
+CallIds = Literal["keep", "plain64", "plain40", "alphanumeric9"]
+"""The form of ids: unchanged; at most 64 or 40 letters, digits, `_` and `-` (40: OpenAI); nine letters and digits
+(Mistral)."""
+_PLAIN: Final = re.compile(r"[a-zA-Z0-9_-]+")
+_NINE: Final = re.compile(r"[a-zA-Z0-9]{9}")
+
+
+def id_for(kind: CallIds, call_id: str, attempt: int) -> str:
+    """The id upstream of the call with this id, the same in every turn; another one with each further attempt."""
+    wanted = call_id if attempt == 1 else f"{call_id}_{attempt}"
+    if kind == "keep":
+        return wanted
+    mark = sha256(wanted.encode()).hexdigest()[:9]
+    if kind == "alphanumeric9":
+        return wanted if _NINE.fullmatch(wanted) else mark
+    longest = 64 if kind == "plain64" else 40
+    if len(wanted) <= longest and _PLAIN.fullmatch(wanted):
+        return wanted
+    return f"{re.sub(r'[^a-zA-Z0-9_-]', '_', wanted)[: longest - 10]}_{mark}"
+
+
+NO_OUTPUT: Final = "no output recorded"
+EMPTY_OUTPUT: Final = "(no output)"
+
+
+@dataclass(eq=False, slots=True)
+class _PastCall:
+    """A call, and the outputs that were found for it."""
+
+    id: str
+    """Its id upstream: the client's, unless that is empty or used before."""
+    block: "_Block"
+    name: str
+    arguments: str
+    path: str
+    outputs: dict[Parts, None] = field(default_factory=dict)
+    """The keys are the outputs, each once: a client may send one many times."""
+
+
+@dataclass(eq=False, slots=True)
+class _Block:
+    """One assistant turn."""
+
+    pieces: list[AssistantMessage | PastThought | _PastCall] = field(default_factory=list)
+    written: set[tuple[str, str, str]] = field(default_factory=set)
+    """Its calls: id, name and arguments."""
+    reasoning: list[str] = field(default_factory=list)
+    """The paths of its reasoning."""
+    has_content: bool = False
+    """Whether it holds a message or a call."""
+    answered: bool = False
+    """Whether one of its calls has an output."""
+
+
+@dataclass(eq=False, slots=True)
+class _Orphan:
+    """An output whose call has not been seen."""
+
+    call_id: str
+    output: Parts
+    path: str
+
+
+class History:
+    """Collects a conversation item by item, and makes the entries of a prompt."""
+
+    def __init__(self, id_for: Callable[[str, int], str]) -> None:
+        """`id_for` gives the id upstream of a call id, another one with each further attempt."""
+        self.warnings: list[Warning] = []
+        self._id_for = id_for
+        self._entries: list[_Block | _Orphan | System | User] = []
+        self._waiting: defaultdict[str, list[_PastCall]] = defaultdict(list)
+        """The calls without output, by the client's call id."""
+        self._last: dict[str, _PastCall] = {}
+        """The last call under each id."""
+        self._ids: set[str] = set()
+        self._uses: defaultdict[str, int] = defaultdict(int)
+        """How often each id was used."""
+
+    def add(self, entry: System | User) -> None:
+        """A message that is not the assistant's."""
+        self._entries.append(entry)
+
+    def add_message(self, message: AssistantMessage) -> None:
+        """A message of the assistant."""
+        block = self._block()
+        block.pieces.append(message)
+        block.has_content = True
+
+    def add_reasoning(self, thought: PastThought, path: str) -> None:
+        """Reasoning, which belongs to the messages and calls that follow."""
+        block = self._block()
+        block.pieces.append(thought)
+        block.reasoning.append(path)
+
+    def add_call(self, call_id: str, name: str, arguments: str, path: str) -> None:
+        """A call of a tool by the assistant."""
+        block = self._block()
+        if call_id and (call_id, name, arguments) in block.written:
+            return self._warn(path, "repeated call", f"{path} was left out: it repeats a call word for word.")
+        call = _PastCall(self._new_id(call_id, path), block, name, arguments, path)
+        block.pieces.append(call)
+        block.written.add((call_id, name, arguments))
+        block.has_content = True
+        self._waiting[call_id].append(call)
+        self._last[call_id] = call
+        return None
+
+    def add_output(self, call_id: str, output: Parts, path: str) -> None:
+        """The output of a call: of the first one without output in the last block that has one under this id."""
+        if waiting := self._waiting[call_id]:
+            block = waiting[-1].block
+            call = next(call for call in waiting if call.block is block)
+            waiting.remove(call)
+            block.answered = True
+            call.outputs[output] = None
+            if block is not self._entries[-1]:
+                self._warn(path, "output order", f"{path} was moved: an output must directly follow its call.")
+        elif call_id in self._last:
+            self._last[call_id].outputs[output] = None
+            self._warn(path, "second output", f"{path} was merged with an earlier output of the same call.")
+        else:
+            self._entries.append(_Orphan(call_id, output, path))
+
+    def entries(self) -> list[Entry]:
+        """All entries in order."""
+        settled: list[_Block | _Orphan | System | User] = []
+        for entry in self._entries:
+            if isinstance(entry, _Orphan) and (waiting := self._waiting[entry.call_id]):
+                waiting.pop(0).outputs[entry.output] = None
+                self._warn(entry.path, "output order", f"{entry.path} was moved: it came before its call.")
+            else:
+                settled.append(entry)
+        return [made for entry in settled for made in self._made(entry)]
+
+    def _made(self, entry: "_Block | _Orphan | System | User") -> list[Entry]:
+        match entry:
+            case _Block(has_content=False):
+                for path in entry.reasoning:
+                    details = f"{path} was left out: no message and no call follows this reasoning."
+                    self._warn(path, "reasoning", details)
+                return []
+            case _Block():
+                return self._turn(entry)
+            case _Orphan():
+                details = f"{entry.path} is sent as a message: its call is not in the history."
+                self._warn(entry.path, "output without call", details)
+                title = f"Output of the tool call '{entry.call_id}', which is not in the history:"
+                return [User((Text(f"{title}\n{text_of(entry.output) or EMPTY_OUTPUT}"),))]
+            case _:
+                return [entry]
+
+    def _turn(self, block: _Block) -> list[Entry]:
+        pieces: list[Piece] = []
+        outputs: list[Entry] = []
+        missing: list[str] = []
+        for piece in block.pieces:
+            if not isinstance(piece, _PastCall):
+                pieces.append(piece)
+                continue
+            pieces.append(Call(piece.id, piece.name, self._object(piece)))
+            parts = tuple([part for output in piece.outputs for part in output])
+            if not piece.outputs:
+                missing.append(piece.path)
+                parts = (Text(NO_OUTPUT),)
+            outputs.append(ToolOutput(piece.id, parts))
+        for path in missing:
+            details = f"{path} has no output in the history: the model reads that none was recorded."
+            self._warn(path, "missing output", details)
+        return [Assistant(tuple(pieces)), *outputs]
+
+    def _object(self, call: _PastCall) -> str:
+        """The arguments as an object: servers refuse any other. Some models write `null` for no parameters."""
+        if call.arguments.strip() in {"", "null"}:
+            return "{}"
+        if is_object(call.arguments):
+            return call.arguments
+        details = f"{call.path}.arguments were wrapped: servers refuse what is not a JSON object."
+        self._warn(f"{call.path}.arguments", "arguments", details)
+        return encode({"arguments": call.arguments}).decode()
+
+    def _block(self) -> _Block:
+        last = self._entries[-1] if self._entries else None
+        if isinstance(last, _Block) and not last.answered:
+            return last
+        block = _Block()
+        self._entries.append(block)
+        return block
+
+    def _new_id(self, call_id: str, path: str) -> str:
+        count = self._uses[call_id] + 1
+        while (new := self._id_for(call_id or "call", count)) in self._ids:
+            count += 1
+        self._ids.add(new)
+        self._uses[call_id] = count
+        if call_id and count > 1:
+            self._warn(path, "call id", f"{path} was given an id of its own: its call_id was used before.")
+        return new
+
+    def _warn(self, path: str, feature: str, details: str) -> None:
+        self.warnings.append(Warning(path, feature, details))

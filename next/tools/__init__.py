@@ -1,0 +1,1 @@
+"""A tool type is a file."""

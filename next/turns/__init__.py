@@ -1,0 +1,1 @@
+"""One response in one task."""

@@ -1,0 +1,86 @@
+"""The choice of the upstream: a model's upstreams are asked in order, until one of them sends its first payload.
+
+An upstream that could not be reached, or answers 429, 502, 503 or 529, is asked again, at once or after the short wait
+that it names. If it fails again, the next of the model's upstreams is asked, in its own dialect: a new turn of the
+dialect is made for it. A request that is itself invalid is not sent to another upstream. After the first payload no
+other upstream is asked.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from ..catalog import Route
+from ..dialects.turn import DialectTurn
+from ..types.problems import ProblemError
+from ..upstreams.errors import NO_ANSWER, too_slow
+from ..upstreams.port import Answer, Refused
+
+_PATIENCE: Final = 5
+"""Seconds that an upstream may ask us to wait before it is asked again."""
+_ELSEWHERE: Final = frozenset(
+    {
+        "insufficient_quota", "internal_error", "model_not_found", "overloaded", "rate_limit_exceeded",
+        "upstream_auth_error", "upstream_error", "upstream_timeout",
+    }
+)  # fmt: skip
+"""Codes of problems after which the next upstream is asked."""
+
+
+class Asked(NamedTuple):
+    """An answer that has begun, and the turn that reads it."""
+
+    route: Route
+    turn: DialectTurn
+    answer: Answer
+    payloads: list[dict[str, Any]]
+
+
+async def first_payload(
+    routes: Sequence[Route], turn: DialectTurn, make: Callable[[Route], DialectTurn], retried: Callable[[], None]
+) -> Asked:
+    """The first payloads of the first upstream that sends one. `turn` is for the first route, `make` makes another.
+
+    Raises `Refused` if all refuse: the last refusal.
+    """
+    refusal: Refused | None = None
+    for index, route in enumerate(routes):
+        if index:
+            try:
+                turn = make(route)
+            except ProblemError:
+                continue  # the request cannot be put to this model
+            retried()
+        for left in range(route.retries, -1, -1):
+            try:
+                return await _opened(route, turn)
+            except Refused as refused:
+                refusal = refused
+                if not left or refused.wait is None or refused.wait > _PATIENCE:
+                    break
+                retried()
+                await asyncio.sleep(refused.wait)
+        if refusal is not None and refusal.problem.code not in _ELSEWHERE:
+            break
+    assert refusal is not None  # noqa: S101 — there is a route
+    raise refusal
+
+
+async def _opened(route: Route, turn: DialectTurn) -> Asked:
+    answer: Answer | None = None
+    try:
+        async with asyncio.timeout(route.timeout):
+            answer = await route.upstream.open(turn.body, route.key)
+            payloads: list[dict[str, Any]] | None = []
+            while not payloads:
+                payloads = await answer.next()
+                if payloads is None:
+                    raise Refused(NO_ANSWER, cause="the upstream closed the connection without an answer")
+            asked, answer = Asked(route, turn, answer, payloads), None
+            return asked
+    except TimeoutError:
+        problem = too_slow("did not answer", route.timeout)
+        raise Refused(problem, outage=True, cause=problem.message) from None
+    finally:
+        if answer is not None:
+            answer.close()

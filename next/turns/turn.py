@@ -1,0 +1,360 @@
+"""One response in one task, from the ask to the last event.
+
+One task, one writer, and cancellation with a reason as the only signal: a timer (signs of life, time limits), the
+watcher of the client, and whoever calls `signal` set `why` and cancel once; the loop catches it, and sends a sign of
+life and waits on, or finishes as the tables of the emitter say. An answer is an object whose `next` may be cancelled
+and called again. Asking (retries, fallbacks, the first payload) runs in a task of its own, which a sign of life does
+not disturb. A sign of life never interrupts a `send`: who is sending is not silent. What was not sent when a reason
+came goes out before the last events.
+
+Before the first byte a failure is a refusal with an HTTP status; after it, it is `response.failed`. The slot is free
+before the last event is sent, because clients ask again at once.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from enum import StrEnum
+from typing import Final, Protocol, TypeVar
+
+from ..catalog import Route
+from ..dialects.turn import DialectTurn
+from ..emitter.response import Lifecycle
+from ..emitter.rules import ENDINGS, Reason
+from ..observe.log import log
+from ..settings.tables import ServerSettings
+from ..types.events import Event, LastEvent
+from ..types.problems import Problem, ProblemError, Warning
+from ..types.request import Request
+from ..upstreams.errors import too_slow
+from ..upstreams.port import Answer, Broken, Refused
+from .attempts import Asked, first_payload
+
+_T = TypeVar("_T")
+
+_FIRST_TICK: Final = 0.5
+"""Seconds after which the client is watched: uvicorn cancels nothing when a client leaves. Short turns never pay."""
+_FINISH: Final = 10
+"""Seconds to send the last events to a client that reads slowly."""
+_INTERNAL: Final = "This server failed. Its log says why; the request id is {}."
+_STOPPED: Final = Problem(code="overloaded", message="This server is stopping. Please try again.", retry_after=1)
+
+
+class Why(StrEnum):
+    """Why a turn's task is cancelled."""
+
+    LIFE = "a sign of life is due"
+    SILENT = "the upstream was silent too long"
+    LIMIT = "the turn took too long"
+    LEFT = "the client has left"
+    STOPPED = "the server stops"
+    INTERRUPTED = "the client wants the finished items only"
+    CANCELLED = "the client wants what was written so far"
+
+
+class Client(Protocol):
+    """Whoever waits for a response: how events reach it."""
+
+    streams: bool
+    """Whether it gets events as they come, and signs of life."""
+
+    async def start(self, warnings: Sequence[Warning]) -> None:
+        """The status line of a stream."""
+        ...
+
+    def encode(self, events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
+        """These events as they are sent, with these warnings in the last of them."""
+        ...
+
+    async def send(self, data: bytes) -> None:
+        """Send: it waits, and then writes all or nothing."""
+        ...
+
+    async def finish(
+        self, data: bytes, problem: Problem | None, warnings: Sequence[Warning], early: Sequence[Warning] = ()
+    ) -> None:
+        """Send the last bytes of a stream; or the whole answer, or its problem. `early`: of the request."""
+        ...
+
+    async def left(self) -> None:
+        """Return when the client has left."""
+        ...
+
+
+class Turn:
+    """One response. Its fields are what the log and the record need of it."""
+
+    def __init__(
+        self,
+        request: Request,
+        warnings: Sequence[Warning],
+        routes: Sequence[Route],
+        client: Client,
+        *,
+        server: ServerSettings,
+        request_id: str,
+        for_codex: bool = False,
+        watched: bool = False,
+        released: Callable[[], None] = lambda: None,
+        ended: Callable[["Turn"], None] = lambda _: None,
+    ) -> None:
+        """`released` frees the turn's slot, `ended` is called when all is over."""
+        self.request = request
+        self.request_id = request_id
+        self.warnings = list(warnings)
+        self.began = time.monotonic()
+        self.first_at: float | None = None
+        """When the first payload came."""
+        self.retries = 0
+        self.cause = ""
+        """Why it failed, for the operator."""
+        self.problem: Problem | None = None
+        self.route = routes[0]
+        self.dialect: DialectTurn | None = None
+        self.finish = "left"
+        """How it ended: the status of the response, or `refused` or `left`."""
+        self.sent: list[bytes] | None = [] if watched else None
+        """What the client got, for the record."""
+        self.answer: Answer | None = None
+        self._routes = routes
+        self._client = client
+        self._server = server
+        self._for_codex = for_codex
+        self._released = released
+        self._ended = ended
+        self._lifecycle = Lifecycle(request)
+        self._asking: asyncio.Task[Asked] | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._watch: asyncio.Task[None] | None = None
+        self._why: Why | None = None
+        self._waits = False
+        self._over = False
+        self._unsent = b""
+        self._started = False
+        self._sent_at = self._heard_at = self.began
+
+    # Signals: from the timer, the watcher and outside; never from the turn's own task
+
+    def signal(self, why: Why) -> None:
+        """Something happened. The first reason counts; a sign of life is only for who waits."""
+        if self._over or self._why not in (None, Why.LIFE) or (why is Why.LIFE and not self._waits):
+            return
+        pending, self._why = self._why, why
+        if pending is None and self._task is not None:
+            self._task.cancel()  # one for each error that is delivered
+
+    async def run(self) -> None:
+        """The whole turn."""
+        self._task = asyncio.current_task()
+        first = min(_FIRST_TICK, self._server.first_payload_wait, self._server.keep_alive)
+        self._timer = asyncio.get_running_loop().call_later(first, self._tick)
+        last: bytes | None = b""
+        try:
+            last = self._encoded(await self._answered())
+        except asyncio.CancelledError:
+            why = self._why
+            if why is None or not self._taken():
+                raise  # somebody else's
+            last = None if why is Why.LEFT else self._encoded(self._stopped(why))
+        except ProblemError as error:
+            last = self._encoded(self._refused(error.problem))
+        except Exception as error:  # a fault of ours: the response fails, the stream is not cut
+            log.exception("turn %s", self.request_id)
+            self.cause = f"{type(error).__name__}: {error}"
+            message = _INTERNAL.format(self.request_id)
+            last = self._encoded(self._failed(Problem(code="internal_error", message=message)))
+        finally:
+            self._over = True
+            self._close()
+            self._released()
+        try:
+            if last is not None:
+                async with asyncio.timeout(_FINISH):
+                    await self._client.finish(self._unsent + last, self.problem, self._late_warnings(), self.warnings)
+        except TimeoutError:
+            self.finish = "left"
+        finally:
+            self._ended(self)
+
+    # Asking and answering
+
+    async def _answered(self) -> list[Event]:
+        """Asks, reads and sends; the last events. Raises `ProblemError` for what no model can be asked."""
+        turn = self._made(self._routes[0])
+        self.warnings += turn.warnings
+        self._refuse_strictly()
+        self._asking = asyncio.ensure_future(first_payload(self._routes, turn, self._made, self._retried))
+        asking = self._asking
+        await self._wait(lambda: asyncio.wait((asking,)))
+        try:
+            asked = asking.result()
+        except Refused as refused:
+            self.cause = refused.cause
+            return self._failed(refused.problem)
+        self._asking = None
+        self.route, self.dialect, self.answer = asked.route, asked.turn, asked.answer
+        self.first_at = self._heard_at = time.monotonic()
+        turn, answer, payloads = asked.turn, asked.answer, asked.payloads
+        events = self._begun()
+        while True:
+            for payload in payloads:
+                events += turn.receive(payload)
+                if events and isinstance(events[-1], LastEvent):
+                    return events
+            if events and self._client.streams:
+                await self._put(self._client.encode(events))
+            try:
+                more = await self._wait(answer.next)
+            except Broken as broken:
+                self.cause = broken.cause
+                return turn.fail(broken.problem)
+            if more is None:
+                return turn.end()
+            self._heard_at = time.monotonic()
+            payloads, events = more, []
+
+    def _made(self, route: Route) -> DialectTurn:
+        return DialectTurn(self.request, route.model, route.dialect, self._lifecycle, for_codex=self._for_codex)
+
+    def _retried(self) -> None:
+        self.retries += 1
+
+    def _begun(self) -> list[Event]:
+        """The first two events, unless they were sent."""
+        return [] if self._lifecycle.begun else self._lifecycle.begin()
+
+    def _refuse_strictly(self) -> None:
+        if self._server.strict and self.warnings:
+            first = self.warnings[0]
+            message = f"{first.details} This server is strict: it refuses what it cannot do as asked."
+            raise ProblemError(Problem(code="unsupported_value", message=message, param=first.param))
+
+    # Waiting and sending
+
+    def _taken(self) -> bool:
+        """Takes the signal. False: somebody else has cancelled the task, too."""
+        self._why = None
+        return self._task is not None and self._task.uncancel() == 0
+
+    async def _wait(self, make: Callable[[], Awaitable[_T]]) -> _T:
+        """What `make()` gives, which may be cancelled and called again, with signs of life while it lasts."""
+        while True:
+            self._waits = True
+            try:
+                return await make()
+            except asyncio.CancelledError:
+                if self._why is not Why.LIFE or not self._taken():
+                    raise  # a reason, for `run`; or somebody else's
+            finally:
+                self._waits = False
+            if not self._unsent:
+                await self._put(self._client.encode(self._life()))
+
+    def _life(self) -> list[Event]:
+        """A sign of life; the first one begins the response."""
+        if not self._lifecycle.begun:
+            return self._lifecycle.begin()
+        return [self._lifecycle.in_progress([])] if self.dialect is None else self.dialect.sign_of_life()
+
+    async def _put(self, data: bytes) -> None:
+        """Sends: all or nothing, so what is cancelled here stays in `unsent`."""
+        self._unsent += data
+        if not self._started:
+            await self._client.start(self.warnings)
+            self._started = True
+        sent = self._unsent
+        await self._client.send(sent)
+        self._unsent = b""
+        if self.sent is not None:
+            self.sent.append(sent)
+        self._sent_at = time.monotonic()
+
+    # The end
+
+    def _encoded(self, events: list[Event]) -> bytes:
+        """The last events as they are sent."""
+        if not events:
+            return b""
+        data = self._client.encode(events, self._late_warnings())
+        if self.sent is not None:
+            self.sent.append(data)
+        self.finish = getattr(getattr(events[-1], "response", None), "status", self.finish)
+        self.problem = self.problem or (self.dialect.problem if self.dialect else None)
+        return data
+
+    def _refused(self, problem: Problem) -> list[Event]:
+        """Nothing was sent: the problem is the answer."""
+        self.problem, self.finish = problem, "refused"
+        return []
+
+    def _failed(self, problem: Problem) -> list[Event]:
+        """A refusal before the first byte, the last event of a failed response after it."""
+        if not self._started:
+            return self._refused(problem)
+        self.problem = problem
+        if self.dialect is not None and not self.dialect.over:
+            return self.dialect.fail(problem)
+        return [*self._begun(), self._lifecycle.last(ENDINGS["failure"], [], None, problem)]
+
+    def _stopped(self, why: Why) -> list[Event]:
+        """The last events of a turn that something from outside ends."""
+        if why in (Why.INTERRUPTED, Why.CANCELLED):
+            reason: Reason = "interrupted" if why is Why.INTERRUPTED else "cancelled"
+            if self.dialect is not None:
+                return self.dialect.stop(reason)
+            return [*self._begun(), self._lifecycle.last(ENDINGS[reason], [], None)]
+        if why is Why.STOPPED:
+            return self._failed(_STOPPED)
+        limit = self.route.timeout if why is Why.SILENT else self.route.turn_timeout or 0
+        problem = too_slow("stopped talking" if why is Why.SILENT else "took too long", limit)
+        self.cause = problem.message
+        return self._failed(problem)
+
+    def _late_warnings(self) -> Sequence[Warning]:
+        return self.dialect.late_warnings if self.dialect else ()
+
+    def _close(self) -> None:
+        """Everything that belongs to the turn. Nothing waits in here."""
+        for held in (self._timer, self._watch):
+            if held is not None:
+                held.cancel()
+        if self._asking is not None:
+            self._asking.add_done_callback(_dispose)
+            self._asking.cancel()
+        if self.answer is not None:
+            self.answer.close()
+
+    # Clocks
+
+    def _tick(self) -> None:
+        """Once in a while: watches the client, sends signs of life, and keeps the limits."""
+        loop = asyncio.get_running_loop()
+        if self._watch is None:
+            self._watch = loop.create_task(self._client.left())
+            self._watch.add_done_callback(self._gone)
+        now = time.monotonic()
+        silent_at = self._heard_at + self.route.timeout if self.answer is not None else float("inf")
+        limit_at = self.began + (self.route.turn_timeout or float("inf"))
+        if now >= min(silent_at, limit_at):
+            return self.signal(Why.SILENT if silent_at <= limit_at else Why.LIMIT)
+        life_at = float("inf")
+        if self._client.streams:
+            waited = self._server.keep_alive if self._started else self._server.first_payload_wait
+            life_at = self._sent_at + waited
+            if now >= life_at:
+                self.signal(Why.LIFE)
+                life_at = now + self._server.keep_alive
+        self._timer = loop.call_later(min(life_at, silent_at, limit_at, now + 60) - now, self._tick)
+        return None
+
+    def _gone(self, watch: "asyncio.Task[None]") -> None:
+        if not watch.cancelled():
+            watch.exception()
+            self.signal(Why.LEFT)
+
+
+def _dispose(asking: "asyncio.Task[Asked]") -> None:
+    """Closes an answer that came too late."""
+    if not asking.cancelled() and asking.exception() is None:
+        asking.result().answer.close()

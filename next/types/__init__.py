@@ -1,0 +1,1 @@
+"""The nouns of the Responses API, both ways."""

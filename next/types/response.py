@@ -1,0 +1,160 @@
+"""The Response resource, its output items, and their ids. What still grows is in `emitter/items.py`."""
+
+import os
+import time
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+_LETTERS: Final = bytes(ord("abcdefghijklmnopqrstuvwxyz0123456789"[byte % 36]) for byte in range(256))
+"""The letter for each byte."""
+
+
+def new_id(prefix: str) -> str:
+    """A new id. Those of responses hold the time, so that logs sort."""
+    if prefix == "resp":
+        return f"resp_AM-{time.time_ns() // 1_000_000}-{_letters(8)}"
+    return f"{prefix}_AM-{_letters(12)}"
+
+
+def _letters(count: int) -> str:
+    return os.urandom(count).translate(_LETTERS).decode()
+
+
+ItemStatus = Literal["in_progress", "completed", "incomplete"]
+
+
+class OutputText(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="output_text"):
+    """Text the model wrote. `logprobs` is absent rather than empty unless the client asked for them."""
+
+    text: str
+    annotations: list[dict[str, Any]] = []
+    logprobs: list[dict[str, Any]] | UnsetType = UNSET
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="refusal"):
+    """A model's refusal to answer."""
+
+    refusal: str
+
+
+class SummaryText(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="summary_text"):
+    """One part of a reasoning summary."""
+
+    text: str
+
+
+class ReasoningText(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="reasoning_text"):
+    """Reasoning as the model wrote it."""
+
+    text: str
+
+
+class OutputItem(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+    """One entry of a response's `output`. The calls of other tools than functions are in the files of those tools."""
+
+    id: str
+
+
+class Message(OutputItem, frozen=True, kw_only=True, tag="message"):
+    """A message of the model to the user."""
+
+    status: ItemStatus
+    role: Literal["assistant"] = "assistant"
+    content: list[OutputText | Refusal] = []
+
+
+class FunctionCall(OutputItem, frozen=True, kw_only=True, tag="function_call"):
+    """A call of one of the client's functions; `arguments` are exactly what the model wrote."""
+
+    status: ItemStatus
+    call_id: str
+    name: str
+    arguments: str
+    namespace: str | UnsetType = UNSET
+
+
+class Reasoning(OutputItem, frozen=True, kw_only=True, tag="reasoning"):
+    """The reasoning of the model. `summary` is always present: Codex drops an item without it."""
+
+    status: ItemStatus
+    summary: list[SummaryText] = []
+    content: list[ReasoningText] | UnsetType = UNSET
+    encrypted_content: str | UnsetType = UNSET
+
+
+class InputTokensDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """Where input tokens came from."""
+
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+class OutputTokensDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """What output tokens were spent on."""
+
+    reasoning_tokens: int = 0
+
+
+class Usage(msgspec.Struct, frozen=True, kw_only=True):
+    """Tokens used. Clients decide by it when to shorten their context, so it must be correct."""
+
+    input_tokens: int
+    output_tokens: int
+    total_tokens: int
+    input_tokens_details: InputTokensDetails = InputTokensDetails()
+    output_tokens_details: OutputTokensDetails = OutputTokensDetails()
+    estimated: bool | UnsetType = UNSET
+    """True where the upstream counted nothing and these numbers are an estimate; absent otherwise."""
+
+
+class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an answer stopped short: `max_output_tokens`, `content_filter` or `interrupted`."""
+
+    reason: str
+
+
+class ResponseError(msgspec.Struct, frozen=True, kw_only=True):
+    """Why an answer failed: a code for programs, and a message for people."""
+
+    code: str
+    message: str
+    type: str | UnsetType = UNSET
+    param: str | UnsetType = UNSET
+
+
+class Response(msgspec.Struct, frozen=True, kw_only=True):
+    """All that a client gets about one answer. An unknown value is null, never absent."""
+
+    id: str
+    object: Literal["response"] = "response"
+    created_at: int
+    completed_at: int | None = None
+    status: Literal["in_progress", "completed", "incomplete", "failed"] = "in_progress"
+    background: bool = False
+    error: ResponseError | None = None
+    frequency_penalty: float = 0
+    incomplete_details: IncompleteDetails | None = None
+    instructions: Any = None
+    max_output_tokens: int | None = None
+    max_tool_calls: int | None = None
+    metadata: dict[str, Any] = {}
+    model: str
+    output: list[OutputItem] = []
+    parallel_tool_calls: bool = True
+    presence_penalty: float = 0
+    previous_response_id: str | None = None
+    prompt_cache_key: str | None = None
+    reasoning: dict[str, Any] | None = None
+    safety_identifier: str | None = None
+    service_tier: str = "default"
+    store: bool = False
+    temperature: float = 1
+    text: dict[str, Any] = msgspec.field(default_factory=lambda: {"format": {"type": "text"}})
+    tool_choice: Any = "auto"
+    tools: list[dict[str, Any]] = []
+    top_logprobs: int = 0
+    top_p: float = 1
+    truncation: str = "disabled"
+    usage: Usage | None = None

@@ -1,0 +1,1 @@
+"""Model servers: they are asked, and their answers are read."""

@@ -1,0 +1,3 @@
+"""The version."""
+
+VERSION = "0.1.0"
