@@ -18,7 +18,6 @@ from tests.wire.blessing import blessed, pytest_addoption, pytest_configure  # n
 NEEDED: Final = {
     "browser": ("chromium",),
     "codex": ("node", "npm:@openai/codex"),
-    "redis": ("redis-server",),
 }
 """The programs that a test needs because it has this fixture."""
 

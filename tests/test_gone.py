@@ -1,5 +1,6 @@
 """Names that are gone: configuration, variables and command line say what to use instead, and the exit code is 2."""
 
+import json
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -10,7 +11,8 @@ import pytest
 
 from app.settings.gone import ROWS
 from tests.support.running import ROOT, surroundings
-from tests.wire.program import COMMAND
+from tests.wire.program import COMMAND, serving
+from tests.wire.sockets import opened
 
 NAMED: Final = {"upstreams", "models"}
 WORDS: Final = [(kind, name, instead) for kind, name, instead in ROWS if kind in {"command", "flag"}]
@@ -54,3 +56,20 @@ def test_a_word_that_is_gone_is_answered(kind: str, name: str, instead: str, tmp
         return  # there still
     ran = run(tmp_path, *command, *(["codex"] if (kind, command) == ("flag", ["launch"]) else []), word)
     assert (ran.returncode, f"{word} is gone; {instead}\n" in ran.stderr) == (2, True)
+
+
+def test_a_value_that_is_gone_is_answered(tmp_path: Path) -> None:
+    (tmp_path / "am-proxy.toml").write_text('[upstreams.u]\nvia = "replay"\n[search]\nbackend = "url"\n')
+    ran = run(tmp_path, "check")
+    assert ran.returncode == 2
+    assert "upstreams.u.via: replay is gone; use" in ran.stderr
+    assert "search.backend: url is gone; use" in ran.stderr
+
+
+@pytest.mark.parametrize("kind", ["response.steer", "response.inject"])
+async def test_a_frame_that_is_gone_is_answered(kind: str) -> None:
+    with serving() as url:
+        async with opened(url) as client:
+            await client.connection.send(json.dumps({"type": kind}))
+            event = await client.event()
+    assert f"'{kind}' is gone; " in event["error"]["message"]

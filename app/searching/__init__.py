@@ -1,1 +1,1 @@
-"""Searches the web and opens pages, for clients and models. The server that searches is a setting."""
+"""Searches the web for clients. The server that searches is a setting."""

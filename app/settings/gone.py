@@ -2,7 +2,7 @@
 
 from typing import Final, Literal
 
-Kind = Literal["setting", "flag", "command", "frame"]
+Kind = Literal["setting", "flag", "command", "frame", "value"]
 
 _BOUND: Final = "leave it out: a fixed bound takes its place"
 _TIME: Final = "leave it out: a fixed time takes its place"
@@ -97,6 +97,8 @@ ROWS: Final[tuple[tuple[Kind, str, str], ...]] = (
     ("command", "launch opencode", "use the address of this server in opencode's own file: see docs/clients.md"),
     ("command", "replay", "read the files of `--record`, or watch the turn in the inspector"),
     ("command", "version", "use --version"),
+    ("value", "via = replay", 'use "demo", which answers without a server'),
+    ("value", "backend = url", "use one of the others"),
     ("frame", "response.steer", "interrupt the response, or wait for its end, and send a 'response.create'"),
     ("frame", "response.inject", "send the input in a 'response.create'"),
     ("frame", "stream_id", "leave it out: the turns of a connection run one after the other"),

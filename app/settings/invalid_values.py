@@ -42,8 +42,10 @@ def invalid(sources: Sources, path: Path, detail: ErrorDetails) -> Mistake:
             message = f"is gone; {instead}" if instead else f"is not a setting here{_elsewhere(path)}"
         case "literal_error":
             choices = [word.strip("'") for word in re.split(", | or ", context["expected"])]
+            instead = instead_of("value", f"{path[-1]} = {value}")
             message = f"must be one of {', '.join(choices)}"
             message += did_you_mean(value, choices) if isinstance(value, str) else ""
+            message = f"{value} is gone; {instead}" if instead else message
         case "value_error":
             message = str(context["error"])
         case "model_type" | "dict_type":

@@ -184,7 +184,7 @@ def _search() -> Json:
     schema = {"$ref": f"{_REFS}{SearchRequest.__name__}"}
     return {
         "operationId": "search",
-        "summary": "Search the web and open pages, as Codex does",
+        "summary": "Search the web, as Codex does",
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
         "responses": _responses(_SEARCHED, 401, 405, 413, 415, 429, 501, 503),
     }

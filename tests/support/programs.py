@@ -10,7 +10,6 @@ from typing import Final
 from tests.support.chromium import CHROMIUM
 from tests.support.node import ROOT, folder_with
 
-REDIS: Final = shutil.which("redis-server") or shutil.which("valkey-server")
 _INSTALLED: Final = {
     "the Python clients": ROOT / ".cache" / "clients" / "fetched.json",
 }
@@ -37,5 +36,4 @@ def is_there(program: str) -> bool:
         return interpreter(program.removeprefix("python")) is not None
     if program in _INSTALLED:
         return _INSTALLED[program].is_file()
-    known = {"chromium": CHROMIUM, "redis-server": REDIS}
-    return (known[program] if program in known else shutil.which(program)) is not None
+    return (CHROMIUM if program == "chromium" else shutil.which(program)) is not None

@@ -15,7 +15,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuses to bless where nobody reads what is written."""
-    if config.getoption("bless") and os.environ.get("CI"):
+    chosen = config.getoption("bless")
+    if chosen and not Path(chosen).exists():
+        raise pytest.UsageError(f"--bless {chosen}: there is no such folder")
+    if chosen and os.environ.get("CI"):
         raise pytest.UsageError("--bless is for a person who reads what it writes; it is refused where CI is set")
 
 

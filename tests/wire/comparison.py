@@ -10,7 +10,7 @@ from typing import Any, Final
 
 _TOLD: Final = frozenset({"message", "x_am_warnings", "x-am-warnings"})
 """Members whose text is for people."""
-_USUAL: Final = re.compile(
+USUAL: Final = re.compile(
     "cache-control|connection|content-length|content-type|date|keep-alive|openai-processing-ms|server|transfer-encoding"
     "|vary|x-accel-buffering|x-am-upstream|x-ratelimit-.*|x-request-id"
 )
@@ -33,7 +33,7 @@ def loosened(got: Any, golden: Any, member: str = "") -> Any:
         case str(), str() if member in _TOLD and _has_words(got, golden):
             return golden
         case dict(), dict() if member == "headers":
-            named = {key: value for key, value in got.items() if key in golden or not _USUAL.fullmatch(key)}
+            named = {key: value for key, value in got.items() if key in golden or not USUAL.fullmatch(key)}
             return {key: loosened(value, golden.get(key), key) for key, value in named.items()}
         case dict(), dict():
             return {key: loosened(value, golden.get(key), key) for key, value in got.items()}
@@ -48,7 +48,7 @@ def plain_headers(line: Any) -> Any:
     """A line of an exchange with the headers that a new golden file names."""
     match line:
         case {"response": {"headers": headers}}:
-            named = {key: value for key, value in headers.items() if key == "content-type" or not _USUAL.fullmatch(key)}
+            named = {key: value for key, value in headers.items() if key == "content-type" or not USUAL.fullmatch(key)}
             return {"response": {**line["response"], "headers": named}}
         case _:
             return line

@@ -19,8 +19,6 @@ from tests.wire.program import own_program, serving
 from tests.wire.script import call_turn, calls, more, refuses, says, text_turn, thinks, turn
 from tests.wire.servers import ChatUpstream, Script
 
-pytestmark = pytest.mark.xdist_group("node")
-
 DONE = "Done: naïve 😀."
 PATCH = """\
 *** Begin Patch

@@ -13,8 +13,6 @@ from tests.wire.program import serving
 from tests.wire.script import call_turn, text_turn
 from tests.wire.servers import ChatUpstream
 
-pytestmark = pytest.mark.xdist_group("node")
-
 COMMAND = ("exec_command", {"cmd": "echo one"})
 SCRIPT = ("exec", {"input": 'const result = await tools.exec_command({cmd: "echo one"}); text(result.output);'})
 

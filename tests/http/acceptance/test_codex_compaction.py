@@ -10,8 +10,6 @@ from tests.wire.script import calls, counts, more, opens, stops, text_turn
 from tests.wire.servers import Ask, Step
 from tests.wire.servers.small_window import SmallWindow
 
-pytestmark = pytest.mark.xdist_group("node")
-
 SMALL = 16_000
 DONE = "Done: naïve 😀."
 COMMAND = json.dumps({"cmd": "echo one"})

@@ -15,8 +15,6 @@ from tests.wire.script import opens, says, text_turn, thinks
 from tests.wire.servers import ChatUpstream, Hang
 from tests.wire.servers.steps import Ask
 
-pytestmark = pytest.mark.xdist_group("node")
-
 Json = dict[str, Any]
 
 

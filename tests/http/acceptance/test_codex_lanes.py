@@ -15,8 +15,6 @@ from tests.support.codex import NOWHERE, Codex
 from tests.wire.script import call_turn, text_turn
 from tests.wire.servers import Ask, Step
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 DONE: Final = "Done: naïve 😀."
 PATCH: Final = """\
 *** Begin Patch

@@ -2,16 +2,12 @@
 
 import json
 
-import pytest
-
 from tests.support.codex import Codex
 from tests.wire.configuration import Model, Search, Settings, Upstream
 from tests.wire.program import serving
 from tests.wire.script import call_turn, text_turn
 from tests.wire.search_server import SearchServer
 from tests.wire.servers import ChatUpstream
-
-pytestmark = pytest.mark.xdist_group("node")
 
 
 def test_it_searches(codex: Codex) -> None:

@@ -5,16 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import pytest
-
 from tests.http.acceptance.tapped import tapped
 from tests.support.codex import Codex
 from tests.wire.configuration import Model, Server, Settings, Upstream
 from tests.wire.program import serving
 from tests.wire.script import call_turn, opens, says, text_turn, thinks, turn
 from tests.wire.servers import ChatUpstream, Cut, Script
-
-pytestmark = pytest.mark.xdist_group("node")
 
 DONE = "Done: naïve 😀."
 COMMAND = json.dumps({"cmd": "echo one"})

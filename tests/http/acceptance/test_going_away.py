@@ -11,8 +11,6 @@ from tests.http.acceptance.proxied_upstream import ProxiedUpstream
 from tests.wire.script import opens, says
 from tests.wire.servers import Hang, Latch
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 
 @pytest.fixture
 async def client(proxied: ProxiedUpstream) -> AsyncIterator[AsyncOpenAI]:

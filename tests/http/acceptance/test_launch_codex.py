@@ -19,8 +19,6 @@ from tests.wire.script import call_turn, text_turn
 from tests.wire.search_server import SearchServer
 from tests.wire.servers import ChatUpstream, Script
 
-pytestmark = pytest.mark.xdist_group("node")
-
 MODELS: Final = {
     "words:4b": shown("gemma", 131_072),
     "coder:8b": shown("qwen3", 65_536, "tools"),

@@ -14,7 +14,7 @@ from tests.support.demo_behaviours import BEHAVIOURS, CALLED_WITH, TOOL_SAID, WE
 from tests.support.node import NODE, modules_with
 from tests.wire.event_stream import judged
 
-pytestmark = [pytest.mark.needs("node", "npm:openai", "npm:zod"), pytest.mark.xdist_group("node")]
+pytestmark = [pytest.mark.needs("node", "npm:openai", "npm:zod")]
 
 ALL = pytest.mark.parametrize(("name", "behaviour"), BEHAVIOURS.items(), ids=BEHAVIOURS)
 

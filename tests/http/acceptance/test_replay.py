@@ -21,8 +21,6 @@ from tests.wire.servers import anthropic as claude
 from tests.wire.servers.gemini import answers as candidate
 from tests.wire.servers.steps import Ask, Json
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 TURNS: Final = 30
 PNG: Final = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9"
 PATCH: Final = "*** Begin Patch\n*** Update File: a.py\n-x = 1\n+x = «2»\n*** End Patch"

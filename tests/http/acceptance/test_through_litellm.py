@@ -17,8 +17,6 @@ from tests.wire.foreign_judges import judge_response
 from tests.wire.script import call_turn, calls, more, opens, says, stops, text_turn, thinks, turn
 from tests.wire.servers import Cut, Status
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 
 @pytest.fixture
 def client(proxied: ProxiedUpstream) -> Iterator[OpenAI]:
