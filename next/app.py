@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp
 
-from .api.middleware import Middleware, not_found
+from .api.middleware import Middleware, failed, not_found
 from .api.responses import Responses
 from .api.state import State
 from .settings.load import Settings
@@ -74,7 +74,14 @@ def build_app(settings: Settings) -> ASGIApp:
         Route("/health", alive),
         Route("/v1/models", models),
     ]
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, routes=routes, lifespan=lifespan)
+    app = FastAPI(
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        routes=routes,
+        lifespan=lifespan,
+        exception_handlers={Exception: failed},
+    )
     app.router.redirect_slashes = False
     app.router.default = not_found
     return Middleware(app)

@@ -2,8 +2,10 @@
 
 import re
 import time
-from typing import Any, Final
+from typing import Final
 
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..observe.log import log
@@ -28,12 +30,9 @@ class Middleware:
         given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
         request_id = given if _ID.fullmatch(given) else new_id("req").encode()
         scope["request_id"] = request_id.decode()
-        started = False
 
         async def sent(message: Message) -> None:
-            nonlocal started
             if message["type"] == "http.response.start":
-                started = True
                 took = str(round((time.monotonic() - began) * 1000)).encode()
                 added = [(b"x-request-id", request_id), (b"openai-processing-ms", took)]
                 message = {**message, "headers": [*message["headers"], *added]}
@@ -41,19 +40,18 @@ class Middleware:
 
         try:
             await self._app(scope, receive, sent)
-        except Exception:
-            if started:
-                raise
+        except Exception:  # FastAPI has answered, by `failed`
             log.exception("request %s", scope["request_id"])
-            message = f"This server failed. Its log says why; the request id is {scope['request_id']}."
-            await answer_problem(sent, Problem(code="internal_error", message=message))
         return None
+
+
+async def failed(request: Request, _error: Exception) -> Response:
+    """The answer to a fault of ours."""
+    message = f"This server failed. Its log says why; the request id is {request.scope['request_id']}."
+    return JSONResponse(Problem(code="internal_error", message=message).body(), 500)
 
 
 async def not_found(scope: Scope, _receive: Receive, send: Send) -> None:
     """The answer at any other path."""
     message = f"There is no {scope['path'][:200]} here. The API is at /v1/responses and /v1/models."
     await answer_problem(send, Problem(code="not_found", message=message))
-
-
-Json = dict[str, Any]

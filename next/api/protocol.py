@@ -28,12 +28,13 @@ class Protocol(HttpToolsProtocol):
         """Holds back a head until it is whole; a body goes on as it comes."""
         if self.cycle is not None and self.cycle.more_body:  # type: ignore[redundant-expr] # it is None before the first
             return super().data_received(data)
-        self.head += data
+        self.head = (self.head + data).lstrip(b"\r\n")  # some clients send an empty line behind a body
         end = self.head.find(b"\r\n\r\n")
         if end > _MOST or (end < 0 and len(self.head) > _MOST):
             return self.refuse(b"431 Request Header Fields Too Large", b"headers_too_large", b"The head is too long.")
         if end < 0:
-            self.timer = self.timer or self.loop.call_later(_TIME, self.too_slow)
+            if self.head and self.timer is None:
+                self.timer = self.loop.call_later(_TIME, self.too_slow)
             return None
         self.stop_timer()
         head, rest, self.head = self.head[: end + 2], self.head[end + 2 :], b""
@@ -59,7 +60,10 @@ class Protocol(HttpToolsProtocol):
     def refuse(self, status: bytes, code: bytes, message: bytes) -> None:
         """Answers without the application, and hangs up."""
         self.stop_timer()
+        if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr] # as above
+            return self.transport.close()  # the head of a next request, within an answer
         told = b'{"error":{"message":"%b","type":"invalid_request_error","param":"","code":"%b"}}' % (message, code)
         if not self.transport.is_closing():
             self.transport.write(_REFUSAL % (status, len(told), told))
             self.transport.close()
+        return None

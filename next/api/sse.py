@@ -1,5 +1,6 @@
 """Events -> bytes, and the two ways in which a response reaches a client over HTTP."""
 
+import json
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -17,6 +18,9 @@ _LINE_ENDS: Final = (
     ("\u0085".encode(), b"\\u0085"),
 )
 """Common clients split lines at these characters, inside JSON too."""
+_MOST: Final = 15
+"""Warnings in a header, of which clients read 8 kB in all."""
+_LONGEST: Final = 250
 _NO_PART: Final = " No part of the answer is returned."
 _STREAM: Final = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
@@ -52,9 +56,13 @@ def frames(events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
 
 
 def warned(warnings: Sequence[Warning]) -> list[tuple[bytes, bytes]]:
-    """The header with these warnings, if there are any."""
-    details = [warning.details for warning in warnings]
-    return [(b"x-am-warnings", encode(details).decode().encode("ascii", "backslashreplace"))] if details else []
+    """The header with these warnings, if there are any: ASCII, and no longer than clients read."""
+    if not warnings:
+        return []
+    told = [warning.details[:_LONGEST] for warning in warnings[:_MOST]]
+    if len(warnings) > _MOST:
+        told.append(f"{len(warnings) - _MOST} more were left out here.")
+    return [(b"x-am-warnings", json.dumps(told).encode())]
 
 
 async def answer(send: Send, status: int, body: Any, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
@@ -89,8 +97,8 @@ class StreamClient:
 
     async def start(self, warnings: Sequence[Warning]) -> None:
         """The status line."""
-        self._started = True
         await self._send({"type": "http.response.start", "status": 200, "headers": [*_STREAM, *warned(warnings)]})
+        self._started = True
 
     encode = staticmethod(frames)
 

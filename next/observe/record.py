@@ -14,13 +14,19 @@ _OBJECT: Final = 100
 
 
 class Kept(NamedTuple):
-    """A turn that has ended."""
+    """What is kept of a turn that has ended: nothing else of it lives on."""
 
-    turn: "Turn"
+    request_id: str
     key: str
+    upstream: str
+    finish: str
+    took: float
     body: bytes
     """As it was posted."""
-    took: float
+    got: list[bytes]
+    """What the upstream sent."""
+    sent: list[bytes]
+    """What the client got."""
     size: int
 
 
@@ -41,12 +47,10 @@ class Record:
         """Keeps a turn, and forgets the oldest ones that have no room beside it."""
         if not self._most:
             return
-        pieces = [*(turn.sent or ()), *((turn.answer and turn.answer.pieces) or ())]
-        size = len(body) + sum(map(len, pieces)) + _OBJECT * len(pieces)
-        self._kept.append(Kept(turn, key.name if key else "", body, took, size))
+        got, sent = (turn.answer and turn.answer.pieces) or [], turn.sent or []
+        size = len(body) + sum(map(len, got)) + sum(map(len, sent)) + _OBJECT * (len(got) + len(sent))
+        name = key.name if key else ""
+        self._kept.append(Kept(turn.request_id, name, turn.route.name, turn.finish, took, body, got, sent, size))
         self._size += size
         while len(self._kept) > self._most or (self._size > _MOST_BYTES and len(self._kept) > 1):
             self._size -= self._kept.popleft().size
-
-    def __iter__(self):  # type: ignore[no-untyped-def] # of the deque
-        return iter(self._kept)

@@ -77,11 +77,12 @@ class Tools:
             if tool.name in specs:
                 message = f"'{path}' cannot be distinguished from another tool: both are named '{tool.name}'."
                 raise refuse("invalid_value", message, path)
+            try:
+                parameters = for_chat(tool.parameters)
+            except RecursionError:
+                raise refuse("invalid_value", f"'{path}.parameters' is nested too deeply.", path) from None
             specs[tool.name] = FunctionSpec(
-                name=tool.name,
-                description=tool.description,
-                parameters=for_chat(tool.parameters),
-                strict=tool.strict,
+                name=tool.name, description=tool.description, parameters=parameters, strict=tool.strict
             )
         self.specs = tuple(specs.values())
         self.choice, self._allowed = _choice(request, specs)

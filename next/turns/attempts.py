@@ -37,9 +37,16 @@ class Asked(NamedTuple):
 
 
 async def first_payload(
-    routes: Sequence[Route], turn: DialectTurn, make: Callable[[Route], DialectTurn], retried: Callable[[], None]
+    routes: Sequence[Route],
+    turn: DialectTurn,
+    make: Callable[[Route], DialectTurn],
+    retried: Callable[[], None],
+    *,
+    kept: bool,
 ) -> Asked:
     """The first payloads of the first upstream that sends one. `turn` is for the first route, `make` makes another.
+
+    `kept`: what the upstream sends is for the record.
 
     Raises `Refused` if all refuse: the last refusal.
     """
@@ -53,7 +60,7 @@ async def first_payload(
             retried()
         for left in range(route.retries, -1, -1):
             try:
-                return await _opened(route, turn)
+                return await _opened(route, turn, kept=kept)
             except Refused as refused:
                 refusal = refused
                 if not left or refused.wait is None or refused.wait > _PATIENCE:
@@ -66,11 +73,12 @@ async def first_payload(
     raise refusal
 
 
-async def _opened(route: Route, turn: DialectTurn) -> Asked:
+async def _opened(route: Route, turn: DialectTurn, *, kept: bool) -> Asked:
     answer: Answer | None = None
     try:
         async with asyncio.timeout(route.timeout):
             answer = await route.upstream.open(turn.body, route.key)
+            answer.pieces = [] if kept else None
             payloads: list[dict[str, Any]] | None = []
             while not payloads:
                 payloads = await answer.next()

@@ -24,7 +24,7 @@ from ..emitter.rules import ENDINGS, Reason
 from ..observe.log import log
 from ..settings.tables import ServerSettings
 from ..types.events import Event, LastEvent
-from ..types.problems import Problem, ProblemError, Warning
+from ..types.problems import Problem, ProblemError, Warning, refuse
 from ..types.request import Request
 from ..upstreams.errors import too_slow
 from ..upstreams.port import Answer, Broken, Refused
@@ -102,6 +102,7 @@ class Turn:
         self.request = request
         self.request_id = request_id
         self.warnings = list(warnings)
+        self._request_warnings = warnings
         self.began = time.monotonic()
         self.first_at: float | None = None
         """When the first payload came."""
@@ -183,8 +184,8 @@ class Turn:
         """Asks, reads and sends; the last events. Raises `ProblemError` for what no model can be asked."""
         turn = self._made(self._routes[0])
         self.warnings += turn.warnings
-        self._refuse_strictly()
-        self._asking = asyncio.ensure_future(first_payload(self._routes, turn, self._made, self._retried))
+        first = first_payload(self._routes, turn, self._made, self._retried, kept=self.sent is not None)
+        self._asking = asyncio.ensure_future(first)
         asking = self._asking
         await self._wait(lambda: asyncio.wait((asking,)))
         try:
@@ -195,6 +196,11 @@ class Turn:
         self._asking = None
         self.route, self.dialect, self.answer = asked.route, asked.turn, asked.answer
         self.first_at = self._heard_at = time.monotonic()
+        if not self._started:
+            self.warnings = [*self._request_warnings, *asked.turn.warnings]
+        if self._timer is not None and self._watch is not None:  # it has ticked, and knows nothing of this limit
+            self._timer.cancel()
+            self._timer = asyncio.get_running_loop().call_later(0, self._tick)
         turn, answer, payloads = asked.turn, asked.answer, asked.payloads
         events = self._begun()
         while True:
@@ -215,7 +221,11 @@ class Turn:
             payloads, events = more, []
 
     def _made(self, route: Route) -> DialectTurn:
-        return DialectTurn(self.request, route.model, route.dialect, self._lifecycle, for_codex=self._for_codex)
+        turn = DialectTurn(self.request, route.model, route.dialect, self._lifecycle, for_codex=self._for_codex)
+        if self._server.strict and (warnings := [*self._request_warnings, *turn.warnings]):
+            message = f"{warnings[0].details} This server is strict: it refuses what it cannot do as asked."
+            raise refuse("unsupported_value", message, warnings[0].param)
+        return turn
 
     def _retried(self) -> None:
         self.retries += 1
@@ -223,12 +233,6 @@ class Turn:
     def _begun(self) -> list[Event]:
         """The first two events, unless they were sent."""
         return [] if self._lifecycle.begun else self._lifecycle.begin()
-
-    def _refuse_strictly(self) -> None:
-        if self._server.strict and self.warnings:
-            first = self.warnings[0]
-            message = f"{first.details} This server is strict: it refuses what it cannot do as asked."
-            raise ProblemError(Problem(code="unsupported_value", message=message, param=first.param))
 
     # Waiting and sending
 
@@ -248,8 +252,7 @@ class Turn:
                     raise  # a reason, for `run`; or somebody else's
             finally:
                 self._waits = False
-            if not self._unsent:
-                await self._put(self._client.encode(self._life()))
+            await self._put(self._client.encode(self._life()))
 
     def _life(self) -> list[Event]:
         """A sign of life; the first one begins the response."""

@@ -138,7 +138,7 @@ def parse(raw: Json) -> tuple[Request, list[Warning]]:
     for name in ("model", "input"):
         if posted.get(name, "" if name == "model" else None) in ("", None) and (name == "model" or name not in posted):
             raise _missing(name)
-    parsed = {**posted, "input": _input(posted["input"])}
+    parsed = {key: value for key, value in posted.items() if key in _KNOWN} | {"input": _input(posted["input"])}
     if "tools" in posted:
         parsed["offers"] = _tools(posted["tools"], "tools")
     if "tool_choice" in posted:

@@ -60,7 +60,7 @@ def unreached(error: Exception, base_url: str) -> Refused:
             )
             return Refused(problem, outage=True, cause=f"{where} was silent")
         case _:
-            return Refused(NO_ANSWER, wait=0, cause=f"{where} closed the connection without an answer")
+            return Refused(NO_ANSWER, cause=f"{where} closed the connection without an answer")
 
 
 _RETRY_SECONDS: Final = 5

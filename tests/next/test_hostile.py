@@ -165,3 +165,38 @@ def test_the_offer_of_http_2_is_struck_out(tmp_path: Path) -> None:
             writer.close()
 
     asyncio.run(test())
+
+
+def test_an_empty_line_behind_a_body_harms_no_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        monkeypatch.setattr(protocol, "_TIME", 0.1)
+        async with upstream([*says("a")[:1], 0.4, *says("b")]) as up, served(tmp_path, up.url) as url:
+            got = await talk(url, post({**ASK, "stream": True}) + b"\r\n")
+            assert got.startswith(b"HTTP/1.1 200 ")
+            assert b"response.completed" in got
+            assert b" 408 " not in got
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("more", [{"choice": "zzz"}, {"offers": [1]}, {"é": 1}, {f"p{n}": 1 for n in range(90)}])
+def test_unknown_parameters_are_warned_of_and_nothing_else(more: dict[str, Any], tmp_path: Path) -> None:
+    async def test() -> None:
+        async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
+            got = await talk(url, post({**ASK, **more}))
+            assert got.startswith(b"HTTP/1.1 200 ")
+            [header] = [line for line in got.split(b"\r\n") if line.startswith(b"x-am-warnings: ")]
+            assert len(header) < 4100
+            assert "no effect" in json.loads(header.partition(b": ")[2])[0]
+
+    asyncio.run(test())
+
+
+def test_a_schema_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    async def test() -> None:
+        schema = b'{"type":"object","properties":{"a":' * 440 + b"{}" + b"}}" * 440
+        body = b'{"model":"m","input":"Hi","tools":[{"type":"function","name":"f","parameters":%b}]}' % schema
+        async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
+            assert (await talk(url, post(body))).startswith(b"HTTP/1.1 400 ")
+
+    asyncio.run(test())
