@@ -12,6 +12,7 @@ import pytest
 from tests.support.launching import MODELS, Home
 from tests.support.running import running
 from tests.support.surveyed_server import SurveyedServer, ollama, vllm
+from tests.wire.ports import listening
 from tests.wire.script import text_turn
 from tests.wire.servers import Status
 
@@ -54,10 +55,12 @@ def test_the_agent_gets_a_server_and_its_models_and_no_file_of_the_user_is_chang
 def test_a_profile_is_printed_and_nothing_is_started_or_written(home: Home, server: SurveyedServer) -> None:
     home.install()
     before = home.files()
-    ran = home.launch("codex", "--upstream", server.url, "--port", "23999", "--print", environ={"AM_KEY": "sk-alice"})
+    with listening() as taken:
+        port = str(taken.getsockname()[1])
+    ran = home.launch("codex", "--upstream", server.url, "--port", port, "--print", environ={"AM_KEY": "sk-alice"})
     assert (ran.returncode, ran.stderr, home.seen_file.exists(), home.files()) == (0, "", False, before)
     profile = tomllib.loads(ran.stdout)
-    provider = {"name": "AM Proxy", "base_url": "http://127.0.0.1:23999/v1", "wire_api": "responses"}
+    provider = {"name": "AM Proxy", "base_url": f"http://127.0.0.1:{port}/v1", "wire_api": "responses"}
     assert (profile["model"], profile["model_providers"]["am"]) == ("coder:8b", provider | {"env_key": "AM_KEY"})
     assert "sk-alice" not in ran.stdout
 
