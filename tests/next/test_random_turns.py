@@ -16,7 +16,7 @@ from tests.next.servers import Step, Upstream, chunk, served, until
 TURNS: Final = int(os.environ.get("TURNS", "200"))
 AT_ONCE: Final = 20
 SERVER: Final = "keep_alive = 0.03\nfirst_payload_wait = 0.03\nlog_format = 'json'\n"
-TABLE: Final = "timeout = 1\nretries = 1\n"
+TABLE: Final = "timeout = 30\nretries = 1\n"
 
 
 class Script(list[Step]):
