@@ -19,13 +19,3 @@ def packed(encoding: str, data: bytes) -> bytes:
     if encoding == "zstd":
         return zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1})
     return gzip.compress(data)
-
-
-def with_window(data: bytes, log: int) -> bytes:
-    """The data in one frame of zstd that needs a window of this size, a power of two."""
-    options: dict[int, int] = {
-        zstd.CompressionParameter.window_log: log,
-        zstd.CompressionParameter.content_size_flag: 0,
-    }
-    compressor = zstd.ZstdCompressor(options=options)
-    return compressor.compress(data) + compressor.flush()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.wire.cases import folders
 from tests.wire.comparison import lines
-from tests.wire.servers import Cut, End, Hang, Json, Latch, Pause, Status, Step
+from tests.wire.servers import Cut, End, Hang, Json, Latch, Status, Step
 
 UPSTREAM: Final = "http://upstream.example"
 SEARCH: Final = "http://search.example"
@@ -20,7 +20,7 @@ STEPS: Final = frozenset({"get", "post", "connect", "frame", "read", "open"})
 """Lines that say what the client does."""
 RECEIVED: Final = frozenset({"response", "event", "closed"})
 """Lines that say what the client gets."""
-REPLIES: Final = frozenset({"payload", "status", "gate", "pause", "hang", "cut", "end"})
+REPLIES: Final = frozenset({"payload", "status", "gate", "hang", "cut", "end"})
 """Lines that say what the upstream answers to the ask before them."""
 
 
@@ -78,7 +78,6 @@ def script_step(line: Json, gates: Mapping[str, Latch]) -> Step:
         "payload": lambda: dict(said),
         "status": lambda: Status(said, line.get("body"), line.get("headers", {})),
         "gate": lambda: gates[said],
-        "pause": lambda: Pause(said),
         "hang": Hang,
         "cut": Cut,
         "end": End,

@@ -77,18 +77,6 @@ def drop_last(stream: Stream) -> None:
     stream[-1]["response"]["output"].pop()
 
 
-def last_is_cut(stream: Stream) -> None:
-    """Make the later of two open calls done first, and the earlier one incomplete."""
-    drop("function_call_arguments.done")(stream)
-    in_output(1, status="incomplete")(stream)
-    done = stream.pop(at(stream, "output_item.done", 1))
-    renumber(stream, lambda: stream.insert(len(stream) - 1, done))
-    stream[-1]["type"] = "response.incomplete"
-    stream[-1]["response"].update(
-        status="incomplete", completed_at=None, incomplete_details={"reason": "max_output_tokens"}
-    )
-
-
 def in_silence(stream: Stream) -> None:
     """Tell a thought that is only white space."""
     item = stream[at(stream, "output_item.done")]["item"]

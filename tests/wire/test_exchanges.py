@@ -13,7 +13,7 @@ A line of exchange.jsonl is an object, and its first member says what it is:
                       {"open": NAME} lets the upstream go on that waits at {"gate": NAME}
     client gets       {"response": {"status": 200, "headers": {}, "body": …}}, {"event": …}, {"closed": CODE}
     upstream          {"ask": …} is what it is asked; the lines after it are its answer: {"payload": …}, {"gate": NAME},
-                      {"pause": SECONDS}, {"cut": true}, {"end": true}, {"status": 500, "body": …}, or {"hang": true},
+                      {"cut": true}, {"end": true}, {"status": 500, "body": …}, or {"hang": true},
                       after which the connection must be closed by us
     search server     {"search": …} is what it is asked, {"found": …} its answer
 

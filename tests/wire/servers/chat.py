@@ -38,14 +38,8 @@ class ChatUpstream(ScriptedUpstream):
 
     base_path = "/v1"
 
-    def __init__(
-        self, *scripts: Script, leading_system_only: bool = False, tools_with_calls: bool = False, also: str = ""
-    ) -> None:
+    def __init__(self, *scripts: Script, also: str = "") -> None:
         super().__init__(*scripts)
-        self.leading_system_only = leading_system_only
-        """Refuse a system message behind any other, as many chat templates do."""
-        self.tools_with_calls = tools_with_calls
-        """Refuse past calls when no tools are declared, as some servers do."""
         self.also = frozenset(also.split())
         """Further top-level keys this server knows."""
 
@@ -61,10 +55,6 @@ class ChatUpstream(ScriptedUpstream):
         if not isinstance(messages, list) or not messages:
             return [*found, "messages must be a list that is not empty"]
         found += message_faults(messages)
-        if self.leading_system_only and any(message.get("role") == "system" for message in messages[1:]):
-            found.append("a system message stands behind another message")
-        if self.tools_with_calls and "tools" not in body and any(message.get("tool_calls") for message in messages):
-            found.append("there are past calls but no tools")
         return found
 
     def frame(self, step: Json, ask: Ask) -> bytes:
