@@ -17,7 +17,6 @@ from .api.middleware import Middleware, failed, not_found
 from .api.responses import Responses
 from .api.state import State
 from .settings.load import Settings
-from .turns.turn import Why
 
 
 @contextmanager
@@ -26,14 +25,10 @@ def signals(state: State) -> Iterator[None]:
     loop = asyncio.get_running_loop()
     former: dict[int, Any] = {}
 
-    def stop_turns() -> None:
-        for turn in list(state.turns):
-            turn.signal(Why.STOPPED)
-
     def handle(number: int, frame: FrameType | None) -> None:
         if not state.stopping:
             state.stopping = True
-            loop.call_soon_threadsafe(loop.call_later, state.settings.server.shutdown_grace, stop_turns)
+            loop.call_soon_threadsafe(loop.call_later, state.settings.server.shutdown_grace, state.stop_turns)
         if callable(former[number]):
             former[number](number, frame)
 

@@ -1,12 +1,11 @@
 """Model names -> routes: an upstream, its dialect, and what is known of the model there."""
 
 from collections.abc import Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from .dialects.chat.server import CHAT
 from .dialects.record import Dialect
-from .prompt.history import CallIds
-from .prompt.model import Model
+from .prompt.nouns import CallIds, Model
 from .settings.load import DEMO, Settings
 from .settings.tables import KeySettings, ModelSettings, UpstreamSettings
 from .types.problems import ProblemError, refuse
@@ -14,7 +13,7 @@ from .upstreams.demo import Demo
 from .upstreams.http import HttpUpstream
 from .upstreams.port import Upstream
 
-_CALL_IDS: Final[dict[str, CallIds]] = {"mistral": "alphanumeric9", "openai": "plain40", "azure": "plain40"}
+_CALL_IDS: dict[str, CallIds] = {"mistral": "alphanumeric9", "openai": "plain40", "azure": "plain40"}
 """By provider."""
 
 
@@ -28,21 +27,6 @@ class Route(NamedTuple):
     model: Model
     key: str | None
     """The key to ask with, where it is not the upstream's own."""
-
-    @property
-    def timeout(self) -> float:
-        """Longest silence, in seconds."""
-        return self.model.upstream.timeout
-
-    @property
-    def turn_timeout(self) -> float | None:
-        """Longest turn, in seconds."""
-        return self.model.upstream.turn_timeout
-
-    @property
-    def retries(self) -> int:
-        """How often it is asked again."""
-        return self.model.upstream.retries
 
 
 class Catalog:
@@ -59,8 +43,7 @@ class Catalog:
         allowed = key is None or not key.models or name in key.models
         if settings is None or not allowed:
             raise _unknown(name)
-        upstreams = settings.upstreams or ((settings.upstream,) if settings.upstream else ())
-        routes = [route for upstream in upstreams for route in self._through(upstream, name, settings)]
+        routes = [route for upstream in settings.asked for route in self._through(upstream, name, settings)]
         if not routes:
             raise _unknown(name)
         return routes
@@ -77,15 +60,12 @@ class Catalog:
 
     def _through(self, upstream: str, name: str, settings: ModelSettings) -> list[Route]:
         """The ways by this upstream; or by another model, if it is the name of one."""
-        table = UpstreamSettings() if upstream == DEMO else self._settings.upstreams.get(upstream)
-        if table is None:
+        table = self._settings.upstreams.get(upstream)
+        if table is None and upstream in self._settings.models:
             other = self._settings.models[upstream]
-            return [
-                route
-                for way in other.upstreams or ((other.upstream,) if other.upstream else ())
-                if way in self._settings.upstreams
-                for route in self._through(way, upstream, other)
-            ]
+            ways = [way for way in other.asked if way in self._settings.upstreams]
+            return [route for way in ways for route in self._through(way, upstream, other)]
+        table = table or UpstreamSettings()  # the embedded model
         there = settings.names.get(upstream) or settings.name or name
         ids = _CALL_IDS.get(table.provider or "", "keep")
         model = Model(name, there, settings, table, ids)
@@ -93,11 +73,10 @@ class Catalog:
 
     def _upstream(self, name: str, table: UpstreamSettings) -> Upstream:
         if name not in self._upstreams:
-            if name == DEMO:
+            if name not in self._settings.upstreams:
                 self._upstreams[name] = Demo()
             elif (table.via or "chat") == "chat" and table.base_url:
-                most = self._settings.server.max_answer_bytes
-                self._upstreams[name] = HttpUpstream(table, CHAT, most)
+                self._upstreams[name] = HttpUpstream(table, CHAT, self._settings.server.max_answer_bytes)
             else:
                 raise refuse("upstream_error", f"This edition cannot ask the upstream '{name}' yet.")
         return self._upstreams[name]

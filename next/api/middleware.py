@@ -2,7 +2,6 @@
 
 import re
 import time
-from typing import Final
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -13,7 +12,7 @@ from ..types.problems import Problem
 from ..types.response import new_id
 from .sse import answer_problem
 
-_ID: Final = re.compile(rb"[A-Za-z0-9._-]{1,128}")
+_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
 
 
 class Middleware:

@@ -5,16 +5,15 @@ Java's own client offers HTTP/2 in each first request (`Upgrade: h2c`), and http
 
 import asyncio
 import re
-from typing import Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-_MOST: Final = 64 * 1024
-_TIME: Final = 10
+_MOST = 64 * 1024
+_TIME = 10
 """Seconds for a head to arrive."""
-_OFFER: Final = re.compile(rb"\r\n(?:upgrade:[ \t]*h2c[^\r\n]*|http2-settings:[^\r\n]*)(?=\r\n)", re.IGNORECASE)
-_CONNECTION: Final = re.compile(rb"\r\nconnection:[ \t]*[^\r\n]*upgrade[^\r\n]*(?=\r\n)", re.IGNORECASE)
-_REFUSAL: Final = b"HTTP/1.1 %b\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%b"
+_OFFER = re.compile(rb"\r\n(?:upgrade:[ \t]*h2c[^\r\n]*|http2-settings:[^\r\n]*)(?=\r\n)", re.IGNORECASE)
+_CONNECTION = re.compile(rb"\r\nconnection:[ \t]*[^\r\n]*upgrade[^\r\n]*(?=\r\n)", re.IGNORECASE)
+_REFUSAL = b"HTTP/1.1 %b\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%b"
 
 
 class Protocol(HttpToolsProtocol):

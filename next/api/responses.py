@@ -5,7 +5,7 @@ from starlette.types import Receive, Scope, Send
 from ..turns.turn import Turn
 from ..types.parse import decode, parse
 from ..types.problems import ProblemError
-from .request import LeftError, read_body
+from .body import LeftError, drop_body, read_body
 from .sse import StreamClient, WholeClient, answer_problem
 from .state import State
 
@@ -19,39 +19,36 @@ class Responses:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         state, headers = self.state, scope["headers"]
-        key = None
-        entered = False
         try:
             key = state.callers.caller(headers)
-            state.limits.enter(key, state.settings.server)
-            entered = True
+            slot = state.limits.enter(key, state.settings.server)
+        except ProblemError as error:
+            await drop_body(receive)
+            return await answer_problem(send, error.problem)
+        try:
             body = await read_body(receive, headers, state.settings.server.max_body_bytes)
             request, warnings = parse(decode(body))
-            routes = state.catalog.routes(request.model, key)
+            turn = Turn(
+                request,
+                warnings,
+                state.catalog.routes(request.model, key),
+                (StreamClient if request.stream else WholeClient)(receive, send),
+                server=state.settings.server,
+                request_id=scope["request_id"],
+                for_codex=_is_codex(headers),
+                watched=state.record.keeps,
+                released=lambda: state.limits.leave(slot),
+                ended=lambda ended: state.note(ended, key, body),
+            )
+            with state.running(turn):
+                await turn.run()
         except ProblemError as error:
-            if entered:
-                state.limits.leave(key)
-            return await answer_problem(send, error.problem)
+            state.limits.leave(slot)
+            await answer_problem(send, error.problem)
         except LeftError:
-            return state.limits.leave(key)
-        client = (StreamClient if request.stream else WholeClient)(receive, send)
-        turn = Turn(
-            request,
-            warnings,
-            routes,
-            client,
-            server=state.settings.server,
-            request_id=scope["request_id"],
-            for_codex=_is_codex(headers),
-            watched=state.record.keeps,
-            released=lambda: state.limits.leave(key),
-            ended=lambda ended: state.note(ended, key, body),
-        )
-        state.turns.add(turn)
-        try:
-            return await turn.run()
+            pass
         finally:
-            state.turns.discard(turn)
+            state.limits.leave(slot)
 
 
 def _is_codex(headers: list[tuple[bytes, bytes]]) -> bool:

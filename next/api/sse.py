@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from starlette.types import Receive, Send
 
@@ -10,41 +10,29 @@ from ..types.events import Event, LastEvent
 from ..types.json import encode
 from ..types.problems import Problem, Warning
 
-DONE: Final = b"data: [DONE]\n\n"
+DONE = b"data: [DONE]\n\n"
 """The end of a stream. The specification requires it; every client ignores it."""
-_LINE_ENDS: Final = (
+_LINE_ENDS = (
     ("\u2028".encode(), b"\\u2028"),
     ("\u2029".encode(), b"\\u2029"),
     ("\u0085".encode(), b"\\u0085"),
 )
 """Common clients split lines at these characters, inside JSON too."""
-_MOST: Final = 15
+_MOST = 15
 """Warnings in a header, of which clients read 8 kB in all."""
-_LONGEST: Final = 250
-_NO_PART: Final = " No part of the answer is returned."
-_STREAM: Final = (
+_LONGEST = 250
+_STREAM = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
     (b"x-accel-buffering", b"no"),
 )
 
 
-class _Names(dict[type[Event], bytes]):
-    """The name of each kind of event."""
-
-    def __missing__(self, kind: type[Event]) -> bytes:
-        self[kind] = name = str(kind.__struct_config__.tag).encode()
-        return name
-
-
-_NAMES: Final = _Names()
-
-
 def frames(events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
     """Events as one string of bytes, with these warnings in the last. LF only: some clients fail at CR LF."""
     text = b""
     for event in events:
-        text += b"event: %b\ndata: %b\n\n" % (_NAMES[type(event)], encode(event))
+        text += b"event: %b\ndata: %b\n\n" % (str(event.__struct_config__.tag).encode(), encode(event))
     if warnings:
         added = b',"x_am_warnings":' + encode([warning.details for warning in warnings])
         text = text[:-3] + added + b"}\n\n"
@@ -79,83 +67,57 @@ async def answer_problem(send: Send, problem: Problem, headers: Sequence[tuple[b
     await answer(send, problem.status, problem.body(), [*wait, *headers])
 
 
-async def left(receive: Receive) -> None:
-    """Returns when the client has left."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-class StreamClient:
-    """A client that gets events as they come."""
-
-    streams = True
+class _Client:
+    """A client over HTTP."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._receive = receive
         self._send = send
-        self._started = False
+
+    async def send(self, data: bytes) -> None:
+        """A piece of the answer, and not the last."""
+        await self._send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def refuse(self, problem: Problem) -> None:
+        """An HTTP error."""
+        await answer_problem(self._send, problem)
+
+    async def left(self) -> None:
+        """Return when the client has left."""
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+
+class StreamClient(_Client):
+    """A client that gets events as they come."""
+
+    streams = True
+    encode = staticmethod(frames)
 
     async def start(self, warnings: Sequence[Warning]) -> None:
         """The status line."""
         await self._send({"type": "http.response.start", "status": 200, "headers": [*_STREAM, *warned(warnings)]})
-        self._started = True
 
-    encode = staticmethod(frames)
-
-    async def send(self, data: bytes) -> None:
-        """One piece of the stream."""
-        await self._send({"type": "http.response.body", "body": data, "more_body": True})
-
-    async def finish(
-        self, data: bytes, problem: Problem | None, warnings: Sequence[Warning], early: Sequence[Warning] = ()
-    ) -> None:
-        """The last piece; or the problem, if there was no other."""
-        if not data and problem is not None and not self._started:
-            return await answer_problem(self._send, problem)
-        if not self._started:
-            await self.start(early)
-        return await self._send({"type": "http.response.body", "body": data + DONE, "more_body": False})
-
-    async def left(self) -> None:
-        """Return when the client has left."""
-        await left(self._receive)
+    async def finish(self, data: bytes, _warnings: Sequence[Warning]) -> None:
+        """The last piece, with its warnings in it."""
+        await self._send({"type": "http.response.body", "body": data + DONE, "more_body": False})
 
 
-class WholeClient:
+class WholeClient(_Client):
     """A client that gets the response at the end."""
 
     streams = False
-
-    def __init__(self, receive: Receive, send: Send) -> None:
-        self._receive = receive
-        self._send = send
+    _warnings: Sequence[Warning] = ()
 
     async def start(self, warnings: Sequence[Warning]) -> None:
-        """Nothing is sent before the end."""
+        """The status line comes with the answer."""
+        self._warnings = warnings
 
     def encode(self, events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
-        """The response in the last of these events."""
+        """The response in the last of these events; its warnings are in the header."""
         last = events[-1]
         return encode(last.response) if isinstance(last, LastEvent) else b""
 
-    async def send(self, data: bytes) -> None:
-        """Nothing is sent before the end."""
-
-    async def finish(
-        self, data: bytes, problem: Problem | None, warnings: Sequence[Warning], early: Sequence[Warning] = ()
-    ) -> None:
-        """The response, or why there is none."""
-        if problem is None:
-            return await answer(self._send, 200, data, warned([*early, *warnings]))
-        if data:
-            problem = Problem(
-                code=problem.code,
-                message=f"{problem.failed_message}{_NO_PART}",
-                param=problem.param,
-                retry_after=problem.retry_after,
-            )
-        return await answer_problem(self._send, problem)
-
-    async def left(self) -> None:
-        """Return when the client has left."""
-        await left(self._receive)
+    async def finish(self, data: bytes, warnings: Sequence[Warning]) -> None:
+        """The response."""
+        await answer(self._send, 200, data, warned([*self._warnings, *warnings]))

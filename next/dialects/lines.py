@@ -1,10 +1,8 @@
 """Splits the bytes of a stream into lines, as the standard of server-sent events defines them."""
 
-from typing import Final
-
-LONGEST: Final = 32 * 1024 * 1024
+LONGEST = 32 * 1024 * 1024
 """Bytes of one line. The largest that is known, a picture in base64, is far below."""
-_BOM: Final = b"\xef\xbb\xbf"
+_BOM = b"\xef\xbb\xbf"
 
 
 class TooLongError(Exception):

@@ -4,11 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..emitter.deltas import Delta
-from ..prompt.model import Model
-from ..prompt.nouns import Prompt
+from ..prompt.nouns import Model, Prompt
+from ..types.json import Json
 from ..types.problems import Warning
-
-Json = dict[str, Any]
 
 
 class NotAnAnswerError(Exception):

@@ -1,23 +1,21 @@
 """One response in one dialect, without I/O: what is asked, and what the client is told of the answer."""
 
 from collections.abc import Iterable
-from typing import Any, Final
 
 from ..emitter.deltas import Delta, ReasoningDelta, UsageReported
 from ..emitter.emitter import Emitter
 from ..emitter.response import Lifecycle
 from ..emitter.rules import Reason
 from ..prompt.build import build
-from ..prompt.model import Model
+from ..prompt.nouns import Model
 from ..types.events import Event
-from ..types.problems import Problem, Warning
+from ..types.json import Json
+from ..types.problems import Warning
 from ..types.request import Request
 from ..types.response import Usage
 from .record import Dialect
 
-Json = dict[str, Any]
-
-_CHARACTERS_PER_TOKEN: Final = 4
+_CHARACTERS_PER_TOKEN = 4
 """A rough average over languages and code."""
 
 
@@ -36,32 +34,17 @@ class DialectTurn:
         self._reader = dialect.reader(prompt, model)
         self._hides_reasoning = model.settings.reasoning == "on_request" and not _wants_reasoning(request)
         raw = model.settings.reasoning == "text"
-        self._emitter = Emitter(lifecycle, self._tools, raw_reasoning=raw, for_codex=for_codex)
-
-    @property
-    def over(self) -> bool:
-        """Whether the last event was returned."""
-        return self._emitter.over
-
-    @property
-    def problem(self) -> Problem | None:
-        """Why the response failed."""
-        return self._emitter.problem
-
-    @property
-    def usage(self) -> Usage | None:
-        """What was used, as far as it is known."""
-        return self._emitter.usage
+        self.emitter = Emitter(lifecycle, self._tools, raw_reasoning=raw, for_codex=for_codex)
 
     @property
     def late_warnings(self) -> list[Warning]:
         """What was left out of the answer."""
         warnings: list[Warning] = []
-        if names := ", ".join(dict.fromkeys(self._emitter.ruled_out)):
+        if names := ", ".join(dict.fromkeys(self.emitter.ruled_out)):
             details = f"Calls that 'tool_choice' does not allow were left out: {names}."
             warnings.append(Warning("tool_choice", "calls ruled out", details))
-        lacks_call = self._tools.choice.mode == "required" and not self._emitter.has_calls
-        if self.over and self.problem is None and lacks_call:
+        lacks_call = self._tools.choice.mode == "required" and not self.emitter.has_calls
+        if self.emitter.over and self.emitter.problem is None and lacks_call:
             details = "'tool_choice' demands a tool call, and the model made none that it allows."
             warnings.append(Warning("tool_choice", "demanded call", details))
         return warnings
@@ -69,29 +52,21 @@ class DialectTurn:
     def receive(self, payload: Json) -> list[Event]:
         """The events for one payload."""
         deltas = self._reader.read(payload)
-        return self._emitter.feed(self._shown(deltas) if self._hides_reasoning else deltas)
-
-    def sign_of_life(self) -> list[Event]:
-        """An event for a client that has heard nothing for long."""
-        return self._emitter.sign_of_life()
+        return self.emitter.feed(self._shown(deltas) if self._hides_reasoning else deltas)
 
     def end(self) -> list[Event]:
         """The last events, when the upstream has ended its answer."""
         rest = self._reader.rest()
-        events = self._emitter.feed(self._shown(rest) if self._hides_reasoning else rest)
-        if self.over:
+        events = self.emitter.feed(self._shown(rest) if self._hides_reasoning else rest)
+        if self.emitter.over:
             return events
         self._estimate()
-        return [*events, *self._emitter.end()]
-
-    def fail(self, problem: Problem) -> list[Event]:
-        """The last events of a response that fails because of this problem."""
-        return self._emitter.fail(problem)
+        return [*events, *self.emitter.end()]
 
     def stop(self, reason: Reason) -> list[Event]:
         """The last events of a response that its client ends."""
         self._estimate()
-        return self._emitter.stop(reason)
+        return self.emitter.stop(reason)
 
     @staticmethod
     def _shown(deltas: list[Delta]) -> Iterable[Delta]:
@@ -99,10 +74,10 @@ class DialectTurn:
 
     def _estimate(self) -> None:
         """Supplies the usage that the upstream did not report."""
-        if self._emitter.usage is None:
+        if self.emitter.usage is None:
             into, out = self._tokens(self.body), -(-self._reader.written // _CHARACTERS_PER_TOKEN)
             usage = Usage(input_tokens=into, output_tokens=out, total_tokens=into + out, estimated=True)
-            self._emitter.feed([UsageReported(usage)])
+            self.emitter.feed([UsageReported(usage)])
 
 
 def _wants_reasoning(request: Request) -> bool:

@@ -208,7 +208,7 @@ class Emitter:
             return Kind.MESSAGE
         if isinstance(item, OpenReasoning):
             return Kind.REASONING
-        if item.arguments.is_whole:
+        if item.is_whole:
             return Kind.WHOLE_CALL
         return Kind.NEWEST_CALL if index == self._next - 1 else Kind.EARLIER_CALL
 

@@ -4,9 +4,8 @@ An open item collects its deltas. `close` returns the finished, frozen item and 
 item is then discarded: no item is both.
 """
 
-import re
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import UNSET
 
@@ -24,52 +23,6 @@ from ..types.response import (
     SummaryText,
 )
 from .deltas import TextDelta
-
-_OUTSIDE_STRING: Final = re.compile(r'["{}\[\]]')
-_IN_STRING: Final = re.compile(r'["\\]')
-
-
-class WholeJson:
-    """Reads arguments in pieces, each character once, and decodes them once: when their brackets are closed."""
-
-    def __init__(self) -> None:
-        self.pieces: list[str] = []
-        self.is_whole = False
-        self._closed = False
-        self._depth = 0
-        self._in_string = False
-        self._escaped = False
-
-    def add(self, text: str) -> None:
-        """More arguments."""
-        self.pieces.append(text)
-        if self._closed:
-            self.is_whole = self.is_whole and not text.strip()
-        elif self._counted(text):
-            self._closed = True
-            self.is_whole = is_object("".join(self.pieces))
-
-    def _counted(self, text: str) -> bool:
-        """Whether the brackets are closed after this text."""
-        at = 0
-        if self._escaped and text:
-            self._escaped, at = False, 1
-        while found := (_IN_STRING if self._in_string else _OUTSIDE_STRING).search(text, at):
-            at = found.end()
-            match found[0]:
-                case "\\":
-                    self._escaped = at == len(text)
-                    at += 1
-                case '"':
-                    self._in_string = not self._in_string
-                case "{" | "[":
-                    self._depth += 1
-                case _:
-                    self._depth -= 1
-                    if self._depth <= 0:
-                        return True
-        return False
-
 
 Closed = tuple[OutputItem, list[e.Event]]
 """The finished item and the events that close it."""
@@ -176,7 +129,7 @@ class _Form(NamedTuple):
     list_key: str
 
 
-SUMMARY: Final = _Form(
+SUMMARY = _Form(
     e.ReasoningSummaryPartAdded,
     e.ReasoningSummaryTextDelta,
     e.ReasoningSummaryTextDone,
@@ -186,7 +139,7 @@ SUMMARY: Final = _Form(
     "summary",
 )
 """Reasoning as a summary of one part: the only form that every real client shows."""
-RAW: Final = _Form(
+RAW = _Form(
     e.ContentPartAdded,
     e.ReasoningTextDelta,
     e.ReasoningTextDone,
@@ -239,12 +192,21 @@ class OpenReasoning:
 class OpenCall:
     """A call of a function, its arguments passed on character by character."""
 
-    def __init__(self, position: Position, name: str, call_id: str, namespace: str | None = None) -> None:
+    def __init__(self, position: Position, name: str, call_id: str) -> None:
         self.position = position
-        self.arguments = WholeJson()
+        self._pieces: list[str] = []
+        self._decoded = 0
+        """The pieces that `_whole` is about."""
+        self._whole = False
         self._name = name
         self._call_id = call_id
-        self._namespace = UNSET if namespace is None else namespace
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its arguments are a complete JSON object. Asked where another item begins, not for each piece."""
+        if self._decoded != len(self._pieces):
+            self._decoded, self._whole = len(self._pieces), is_object("".join(self._pieces))
+        return self._whole
 
     def begin(self) -> list[e.Event]:
         """Added, with empty arguments."""
@@ -252,7 +214,7 @@ class OpenCall:
 
     def add(self, arguments: str) -> list[e.Event]:
         """More arguments."""
-        self.arguments.add(arguments)
+        self._pieces.append(arguments)
         return [
             e.FunctionCallArgumentsDelta(
                 sequence_number=self.position.number(),
@@ -268,12 +230,12 @@ class OpenCall:
 
     def close(self, status: ItemStatus) -> Closed:
         """The finished call. A call that was cut gets no `arguments.done`: careful clients run a tool on that event."""
-        written = "".join(self.arguments.pieces)
+        written = "".join(self._pieces)
         if status == "incomplete":
             item = self._item(status, written)
             return item, [self.position.item(e.OutputItemDone, item)]
         missing = [] if written.strip() else self.add("{}")
-        item = self._item(status, "".join(self.arguments.pieces))
+        item = self._item(status, "".join(self._pieces))
         done = self.position.within(e.FunctionCallArgumentsDone, name=self._name, arguments=item.arguments)
         return item, [*missing, done, self.position.item(e.OutputItemDone, item)]
 
@@ -284,5 +246,4 @@ class OpenCall:
             call_id=self._call_id,
             name=self._name,
             arguments=arguments,
-            namespace=self._namespace,
         )

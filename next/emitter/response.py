@@ -2,7 +2,7 @@
 
 import time
 from itertools import count
-from typing import Any, Final
+from typing import Any
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -13,9 +13,9 @@ from ..types.request import Request
 from ..types.response import IncompleteDetails, OutputItem, Response, ResponseError, Usage, new_id
 from .rules import Ending
 
-_FUNCTION: Final[dict[str, Any]] = {"description": None, "parameters": None, "strict": None}
+_FUNCTION: dict[str, Any] = {"description": None, "parameters": None, "strict": None}
 """Keys of a function that are null where the client gave nothing, never absent."""
-_TIERS: Final = frozenset({"auto", "default", "flex", "priority", "scale"})
+_TIERS = frozenset({"auto", "default", "flex", "priority", "scale"})
 
 
 class Lifecycle:

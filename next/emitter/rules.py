@@ -21,23 +21,21 @@ script. So for Codex an incomplete answer ends with `response.completed`, with a
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Final, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from ..types import events as e
 from ..types.problems import Problem
 from . import deltas as d
 
-CUT: Final = Problem(
-    code="upstream_error", message="The model's server ended its answer without saying why: it was cut off."
-)
-CUT_IN_SEVERAL_CALLS: Final = Problem(
+CUT = Problem(code="upstream_error", message="The model's server ended its answer without saying why: it was cut off.")
+CUT_IN_SEVERAL_CALLS = Problem(
     code="upstream_error", message="The model's server stopped at a limit in the middle of several tool calls."
 )
-CUT_IN_A_CALL: Final = Problem(
+CUT_IN_A_CALL = Problem(
     code="invalid_prompt",
     message="The model reached a limit in the middle of a tool call. Ask for smaller steps, or raise its limit.",
 )
-CALL_NOT_OPEN: Final = Problem(
+CALL_NOT_OPEN = Problem(
     code="upstream_error", message="The model's server sent arguments for a tool call that is not open."
 )
 
@@ -55,7 +53,7 @@ class Kind(StrEnum):
     """Its arguments may continue, and another item was begun after it."""
 
 
-CLOSES: Final[Mapping[type[d.Delta], frozenset[Kind]]] = {
+CLOSES: Mapping[type[d.Delta], frozenset[Kind]] = {
     d.TextDelta: frozenset({Kind.REASONING, Kind.WHOLE_CALL}),
     d.RefusalDelta: frozenset({Kind.REASONING, Kind.WHOLE_CALL}),
     d.ReasoningDelta: frozenset({Kind.MESSAGE, Kind.WHOLE_CALL}),
@@ -80,22 +78,22 @@ class Ending(NamedTuple):
     """The reason in `incomplete_details`."""
 
 
-_COMPLETED: Final[Mapping[Kind, Outcome]] = dict.fromkeys(Kind, "completed")
-_AT_A_LIMIT: Final[Mapping[Kind, Outcome]] = {
+_COMPLETED: Mapping[Kind, Outcome] = dict.fromkeys(Kind, "completed")
+_AT_A_LIMIT: Mapping[Kind, Outcome] = {
     Kind.MESSAGE: "incomplete",
     Kind.REASONING: "incomplete",
     Kind.WHOLE_CALL: "completed",
     Kind.NEWEST_CALL: "incomplete",
     Kind.EARLIER_CALL: CUT_IN_SEVERAL_CALLS,
 }
-_FAILED: Final[Mapping[Kind, Outcome]] = {
+_FAILED: Mapping[Kind, Outcome] = {
     Kind.MESSAGE: "incomplete",
     Kind.REASONING: "incomplete",
     Kind.WHOLE_CALL: "dropped",
     Kind.NEWEST_CALL: "dropped",
     Kind.EARLIER_CALL: "dropped",
 }
-ENDINGS: Final[Mapping[Reason, Ending]] = {
+ENDINGS: Mapping[Reason, Ending] = {
     "end": Ending(e.ResponseCompleted, "completed", _COMPLETED),
     "length": Ending(e.ResponseIncomplete, "incomplete", _AT_A_LIMIT, "max_output_tokens"),
     "content_filter": Ending(e.ResponseIncomplete, "incomplete", _AT_A_LIMIT, "content_filter"),
@@ -103,8 +101,8 @@ ENDINGS: Final[Mapping[Reason, Ending]] = {
     "interrupted": Ending(e.ResponseIncomplete, "incomplete", dict.fromkeys(Kind, "dropped"), "interrupted"),
     "cancelled": Ending(e.ResponseIncomplete, "incomplete", _FAILED, "interrupted"),
 }
-_CODEX_ITEMS: Final = {**_AT_A_LIMIT, Kind.NEWEST_CALL: CUT_IN_A_CALL}
-FOR_CODEX: Final[Mapping[Reason, Ending]] = {
+_CODEX_ITEMS = {**_AT_A_LIMIT, Kind.NEWEST_CALL: CUT_IN_A_CALL}
+FOR_CODEX: Mapping[Reason, Ending] = {
     **ENDINGS,
     "length": Ending(e.ResponseCompleted, "incomplete", _CODEX_ITEMS, "max_output_tokens"),
     "content_filter": Ending(e.ResponseCompleted, "incomplete", _CODEX_ITEMS, "content_filter"),

@@ -4,14 +4,14 @@ import json
 import logging
 import sys
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from ..settings.tables import KeySettings, ServerSettings
 
 if TYPE_CHECKING:
     from ..turns.turn import Turn
 
-log: Final = logging.getLogger("am_proxy")
+log = logging.getLogger("am_proxy")
 
 
 class _Json(logging.Formatter):
@@ -44,7 +44,7 @@ def log_turn(turn: "Turn", key: KeySettings | None, took: float) -> None:
     level = logging.WARNING if turn.problem is not None else logging.INFO
     if not log.isEnabledFor(level):
         return
-    usage = turn.dialect.usage if turn.dialect else None
+    usage = turn.dialect.emitter.usage if turn.dialect else None
     problem = turn.problem
     fields = {
         "request_id": turn.request_id,
@@ -55,7 +55,7 @@ def log_turn(turn: "Turn", key: KeySettings | None, took: float) -> None:
         "finish": turn.finish,
         "status": problem.status if problem else 200,
         "error": problem.code if problem else None,
-        "cause": (turn.cause or problem.message) if problem else None,
+        "cause": turn.cause or (problem.message if problem else None),
         "input_tokens": usage.input_tokens if usage else None,
         "cached_tokens": usage.input_tokens_details.cached_tokens if usage else None,
         "output_tokens": usage.output_tokens if usage else None,

@@ -1,15 +1,15 @@
 """The record of the last turns, by reference to bytes that exist anyway: nothing is encoded, hashed or copied."""
 
 from collections import deque
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..settings.tables import KeySettings
 
 if TYPE_CHECKING:
     from ..turns.turn import Turn
 
-_MOST_BYTES: Final = 128 * 1024 * 1024
-_OBJECT: Final = 100
+_MOST_BYTES = 128 * 1024 * 1024
+_OBJECT = 100
 """Bytes that a list counts for each of its pieces: they are objects, however short."""
 
 

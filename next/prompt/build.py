@@ -1,33 +1,25 @@
 """Request -> prompt for one model, with a warning for everything that is not sent as posted."""
 
-from typing import Any, Final, NamedTuple
+from typing import Any
 
 from ..tools.table import Tools
-from ..types.problems import Warning, no_effect
+from ..types.problems import Warning
 from ..types.request import EFFORTS, JsonSchemaFormat, Request
 from .items import conversation
-from .model import Model
-from .nouns import OutputFormat, Prompt
+from .nouns import Model, OutputFormat, Prompt
 
-_HINTS: Final = (
+_HINTS = (
     "metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "user",
 )  # fmt: skip
-"""Parameters that do not change the answer: sent where the upstream takes them."""
-_MISSED: Final = frozenset({"service_tier"})
-"""Those of them that a client would miss."""
-_LOGPROBS: Final = "message.output_text.logprobs"
+"""Parameters that do not change the answer: sent where the upstream takes them. A client would miss the tier."""
+_LOGPROBS = "message.output_text.logprobs"
 
 
-class Built(NamedTuple):
-    """A prompt, the tools of its functions, and what differs from the request."""
+def build(request: Request, model: Model) -> tuple[Prompt, Tools, list[Warning]]:
+    """The prompt for this model, the tools of its functions, and what differs from the request.
 
-    prompt: Prompt
-    tools: Tools
-    warnings: list[Warning]
-
-
-def build(request: Request, model: Model) -> Built:
-    """The prompt for this model. Raises `ProblemError` where the request cannot be put to it."""
+    Raises `ProblemError` where the request cannot be put to it.
+    """
     tools = Tools(request)
     entries, warnings = conversation(request, model)
     effort, changed = _effort(request, model)
@@ -43,7 +35,7 @@ def build(request: Request, model: Model) -> Built:
         verbosity=request.text.verbosity,
         hints=hints,
     )
-    return Built(prompt, tools, [*tools.warnings, *warnings, *changed, *ignored])
+    return prompt, tools, [*tools.warnings, *warnings, *changed, *ignored]
 
 
 def _output(request: Request) -> OutputFormat | None:
@@ -84,7 +76,6 @@ def _effort(request: Request, model: Model) -> tuple[str | None, list[Warning]]:
 def _hints(request: Request, model: Model) -> tuple[dict[str, Any], list[Warning]]:
     wanted = {name: value for name in _HINTS if (value := getattr(request, name)) is not None}
     taken = {name: value for name, value in wanted.items() if name in (model.upstream.hints or ())}
-    lost = [name for name in wanted if name not in taken and name in _MISSED]
-    if wanted.get("service_tier") in {"auto", "default"}:
-        lost = [name for name in lost if name != "service_tier"]
-    return taken, [no_effect(name) for name in lost]
+    if "service_tier" in taken or wanted.get("service_tier", "auto") in {"auto", "default"}:
+        return taken, []
+    return taken, [Warning("service_tier", "service_tier", "'service_tier' has no effect on this model.")]

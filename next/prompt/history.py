@@ -25,7 +25,6 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Final, Literal
 
 from ..types.json import encode, is_object
 from ..types.problems import Warning
@@ -33,6 +32,7 @@ from .nouns import (
     Assistant,
     AssistantMessage,
     Call,
+    CallIds,
     Entry,
     Parts,
     PastThought,
@@ -44,11 +44,9 @@ from .nouns import (
     text_of,
 )
 
-CallIds = Literal["keep", "plain64", "plain40", "alphanumeric9"]
-"""The form of ids: unchanged; at most 64 or 40 letters, digits, `_` and `-` (40: OpenAI); nine letters and digits
-(Mistral)."""
-_PLAIN: Final = re.compile(r"[a-zA-Z0-9_-]+")
-_NINE: Final = re.compile(r"[a-zA-Z0-9]{9}")
+_PLAIN = re.compile(r"[a-zA-Z0-9_-]+")
+_LONGEST = 40
+_NINE = re.compile(r"[a-zA-Z0-9]{9}")
 
 
 def id_for(kind: CallIds, call_id: str, attempt: int) -> str:
@@ -59,14 +57,13 @@ def id_for(kind: CallIds, call_id: str, attempt: int) -> str:
     mark = sha256(wanted.encode()).hexdigest()[:9]
     if kind == "alphanumeric9":
         return wanted if _NINE.fullmatch(wanted) else mark
-    longest = 64 if kind == "plain64" else 40
-    if len(wanted) <= longest and _PLAIN.fullmatch(wanted):
+    if len(wanted) <= _LONGEST and _PLAIN.fullmatch(wanted):
         return wanted
-    return f"{re.sub(r'[^a-zA-Z0-9_-]', '_', wanted)[: longest - 10]}_{mark}"
+    return f"{re.sub(r'[^a-zA-Z0-9_-]', '_', wanted)[: _LONGEST - 10]}_{mark}"
 
 
-NO_OUTPUT: Final = "no output recorded"
-EMPTY_OUTPUT: Final = "(no output)"
+NO_OUTPUT = "no output recorded"
+EMPTY_OUTPUT = "(no output)"
 
 
 @dataclass(eq=False, slots=True)

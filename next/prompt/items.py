@@ -6,8 +6,7 @@ from typing import Any, assert_never
 from ..types.problems import Warning, refuse
 from ..types.request import FunctionCall, FunctionCallOutput, Item, Message, Reasoning, RefusalPart, Request
 from .history import History, id_for
-from .model import Model
-from .nouns import AssistantMessage, Entry, Parts, PastThought, System, Text, User
+from .nouns import AssistantMessage, Entry, Model, Parts, PastThought, System, Text, User
 
 
 def conversation(request: Request, model: Model) -> tuple[list[Entry], list[Warning]]:

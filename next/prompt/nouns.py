@@ -1,12 +1,28 @@
 """What a model is asked, in no dialect: frozen nouns, which dialects translate into the body for an upstream."""
 
-from typing import Any
+from typing import Literal, NamedTuple
 
 import msgspec
 
+from ..settings.tables import ModelSettings, UpstreamSettings
 from ..tools.table import Choice, FunctionSpec
+from ..types.json import Json
 
-Json = dict[str, Any]
+CallIds = Literal["keep", "plain40", "alphanumeric9"]
+"""The form of ids of calls: unchanged; at most 40 letters, digits, `_` and `-` (OpenAI); nine letters and digits
+(Mistral)."""
+
+
+class Model(NamedTuple):
+    """A model behind one upstream: how it is configured, and what its server takes."""
+
+    name: str
+    """As clients name it."""
+    upstream_name: str
+    """As its upstream knows it."""
+    settings: ModelSettings
+    upstream: UpstreamSettings
+    call_ids: CallIds
 
 
 class Text(msgspec.Struct, frozen=True, gc=False):

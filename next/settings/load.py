@@ -3,17 +3,16 @@
 import difflib
 import os
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, get_args
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from .tables import KeySettings, ModelSettings, SealSettings, SearchSettings, ServerSettings, UpstreamSettings
-from .values import Table
+from .tables import KeySettings, ModelSettings, SealSettings, SearchSettings, ServerSettings, Table, UpstreamSettings
 
-FILE: Final = "am-proxy.toml"
-DEMO: Final = "demo"
+FILE = "am-proxy.toml"
+DEMO = "demo"
 """The embedded model, where nothing is configured."""
 
 
@@ -26,6 +25,9 @@ class Settings(Table):
     search: SearchSettings = SearchSettings()
     upstreams: dict[str, UpstreamSettings] = {}
     models: dict[str, ModelSettings] = {}
+
+
+_NAMES = {name for table in Table.__subclasses__() for name in table.model_fields}
 
 
 class SettingsError(Exception):
@@ -64,10 +66,10 @@ def _usual_file(environ: Mapping[str, str]) -> Path | None:
 def _undefined(settings: Settings) -> Iterator[str]:
     """Upstreams that models name, and that are not defined."""
     for name, model in settings.models.items():
-        for upstream in (*([model.upstream] if model.upstream else ()), *model.upstreams):
+        for upstream in model.asked:
             if upstream not in settings.upstreams and upstream not in settings.models:
                 yield f"models.{name}: there is no [upstreams.{upstream}]{_meant(upstream, settings.upstreams)}"
-        if not model.upstream and not model.upstreams:
+        if not model.asked:
             yield f"models.{name}: names no upstream"
 
 
@@ -75,21 +77,11 @@ def _faults(error: ValidationError) -> Iterator[str]:
     for fault in error.errors(include_url=False):
         path = ".".join(map(str, fault["loc"]))
         if fault["type"] == "extra_forbidden":
-            yield f"{path} is not a setting here{_meant(str(fault['loc'][-1]), _names(fault['loc'][:-1]))}"
+            yield f"{path} is not a setting here{_meant(str(fault['loc'][-1]), _NAMES)}"
         else:
             yield f"{path}: {fault['msg'].removeprefix('Value error, ')}"
 
 
-def _names(path: tuple[Any, ...]) -> list[str]:
-    """The names that a table at this path can hold."""
-    table: Any = Settings
-    for step in path:
-        if isinstance(table, type) and issubclass(table, BaseModel):
-            hint = table.model_fields[step].annotation if step in table.model_fields else None
-            table = hint if isinstance(hint, type) else next(iter(get_args(hint)[::-1]), None)
-    return list(table.model_fields) if isinstance(table, type) and issubclass(table, BaseModel) else []
-
-
-def _meant(name: str, known: Any) -> str:
+def _meant(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, list(known), 1)
     return f"; did you mean {near[0]}?" if near else ""

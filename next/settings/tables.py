@@ -1,10 +1,53 @@
-"""The tables of a configuration."""
+"""The tables of a configuration, and the kinds of values in them."""
 
+import os
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
 
-from .values import Count, Seconds, Secret, Table, Url, Words
+
+class Table(BaseModel):
+    """A table of a configuration. An unknown name is a mistake."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
+
+
+def _referred(value: Any) -> Any:
+    """The value itself, or what `env:NAME` or `file:PATH` refers to."""
+    if not isinstance(value, str):
+        return value
+    kind, _, name = value.partition(":")
+    if kind == "env":
+        if not os.environ.get(name):
+            raise ValueError(f"the environment has no variable {name}")
+        return os.environ[name]
+    if kind == "file":
+        try:
+            return Path(name).expanduser().read_text(encoding="utf-8").strip()
+        except OSError as error:
+            raise ValueError(f"{name} cannot be read: {error.strerror}") from None
+    return value
+
+
+def _listed(value: Any) -> Any:
+    """TOML has arrays only; environment variables hold words, separated by commas."""
+    if isinstance(value, str):
+        return tuple(word.strip() for word in value.split(",") if word.strip())
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _without_slash(url: str) -> str:
+    if not url.startswith(("http://", "https://")):
+        raise ValueError("must begin with http:// or https://")
+    return url.rstrip("/")
+
+
+Secret = Annotated[SecretStr, BeforeValidator(_referred), Field(strict=False)]
+Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Seconds = Annotated[float, Field(gt=0, le=86_400, strict=False)]
+Count = Annotated[int, Field(ge=0, strict=False)]
+Url = Annotated[str, AfterValidator(_without_slash)]
 
 
 class ServerSettings(Table):
@@ -129,7 +172,7 @@ class ModelSettings(Table):
     upstreams: Words = ()
     """Names of upstreams, or of other models that are asked instead, in order."""
     name: str | None = None
-    """The model's name at its upstream."""
+    """Its name at its upstream."""
     names: dict[str, str] = {}
     """The same by upstream."""
     system_messages: Literal["keep", "merge_head", "as_user"] = "keep"
@@ -148,3 +191,8 @@ class ModelSettings(Table):
     reasoning_efforts: Words = ()
     codex: dict[str, Any] = {}
     can: Can = Can()
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The names in `upstreams`, or the one in `upstream`."""
+        return self.upstreams or ((self.upstream,) if self.upstream else ())

@@ -1,14 +1,13 @@
 """One turn's tools: the functions that carry them, and which of them the model may call."""
 
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 
 from ..emitter.items import OpenCall, Position
+from ..types.json import Json
 from ..types.problems import Warning, refuse
 from ..types.request import AllowedTools, ChosenTool, FunctionTool, Request
-
-Json = dict[str, Any]
 
 
 class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,15 +26,13 @@ class Choice(msgspec.Struct, frozen=True):
     name: str | None = None
 
 
-Schema = dict[str, Any]
-
-_NAMED: Final = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
 """Keys that hold schemas by name: any name, `encrypted` included."""
-_DATA: Final = frozenset({"const", "default", "enum", "example", "examples"})
+_DATA = frozenset({"const", "default", "enum", "example", "examples"})
 """Keys that hold values, not schemas."""
 
 
-def for_chat(parameters: Schema | None) -> Schema | None:
+def for_chat(parameters: Json | None) -> Json | None:
     """These parameters as a schema of an object, without `"encrypted": true`, which strict servers refuse."""
     if parameters is None:
         return None
@@ -43,8 +40,8 @@ def for_chat(parameters: Schema | None) -> Schema | None:
     return schema if schema.get("type") == "object" or not schema else {**schema, "type": "object"}
 
 
-def _cleaned(schema: Schema) -> Schema:
-    cleaned: Schema = {}
+def _cleaned(schema: Json) -> Json:
+    cleaned: Json = {}
     for key, value in schema.items():
         if key == "encrypted" and value is True:
             continue

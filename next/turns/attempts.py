@@ -8,17 +8,18 @@ other upstream is asked.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import NamedTuple
 
 from ..catalog import Route
 from ..dialects.turn import DialectTurn
+from ..types.json import Json
 from ..types.problems import ProblemError
 from ..upstreams.errors import NO_ANSWER, too_slow
-from ..upstreams.port import Answer, Refused
+from ..upstreams.port import Answer, UpstreamError
 
-_PATIENCE: Final = 5
+_PATIENCE = 5
 """Seconds that an upstream may ask us to wait before it is asked again."""
-_ELSEWHERE: Final = frozenset(
+_ELSEWHERE = frozenset(
     {
         "insufficient_quota", "internal_error", "model_not_found", "overloaded", "rate_limit_exceeded",
         "upstream_auth_error", "upstream_error", "upstream_timeout",
@@ -33,40 +34,40 @@ class Asked(NamedTuple):
     route: Route
     turn: DialectTurn
     answer: Answer
-    payloads: list[dict[str, Any]]
+    payloads: list[Json]
 
 
 async def first_payload(
     routes: Sequence[Route],
     turn: DialectTurn,
     make: Callable[[Route], DialectTurn],
-    retried: Callable[[], None],
+    retried: Callable[[str], None],
     *,
     kept: bool,
 ) -> Asked:
     """The first payloads of the first upstream that sends one. `turn` is for the first route, `make` makes another.
 
-    `kept`: what the upstream sends is for the record.
+    `retried` is told why another ask is made; `kept`: what the upstream sends is for the record.
 
-    Raises `Refused` if all refuse: the last refusal.
+    Raises `UpstreamError` if all refuse: the last refusal.
     """
-    refusal: Refused | None = None
+    refusal: UpstreamError | None = None
     for index, route in enumerate(routes):
         if index:
             try:
                 turn = make(route)
             except ProblemError:
                 continue  # the request cannot be put to this model
-            retried()
-        for left in range(route.retries, -1, -1):
+            retried(refusal.cause if refusal else "")
+        for left in range(route.model.upstream.retries, -1, -1):
             try:
                 return await _opened(route, turn, kept=kept)
-            except Refused as refused:
-                refusal = refused
-                if not left or refused.wait is None or refused.wait > _PATIENCE:
+            except UpstreamError as error:
+                refusal = error
+                if not left or error.wait is None or error.wait > _PATIENCE:
                     break
-                retried()
-                await asyncio.sleep(refused.wait)
+                retried(error.cause)
+                await asyncio.sleep(error.wait)
         if refusal is not None and refusal.problem.code not in _ELSEWHERE:
             break
     assert refusal is not None  # noqa: S101 — there is a route
@@ -75,20 +76,20 @@ async def first_payload(
 
 async def _opened(route: Route, turn: DialectTurn, *, kept: bool) -> Asked:
     answer: Answer | None = None
+    patience = route.model.upstream.timeout
     try:
-        async with asyncio.timeout(route.timeout):
+        async with asyncio.timeout(patience):
             answer = await route.upstream.open(turn.body, route.key)
             answer.pieces = [] if kept else None
-            payloads: list[dict[str, Any]] | None = []
+            payloads: list[Json] | None = []
             while not payloads:
                 payloads = await answer.next()
                 if payloads is None:
-                    raise Refused(NO_ANSWER, cause="the upstream closed the connection without an answer")
+                    raise UpstreamError(NO_ANSWER)
             asked, answer = Asked(route, turn, answer, payloads), None
             return asked
     except TimeoutError:
-        problem = too_slow("did not answer", route.timeout)
-        raise Refused(problem, outage=True, cause=problem.message) from None
+        raise UpstreamError(too_slow("did not answer", patience), outage=True) from None
     finally:
         if answer is not None:
             answer.close()

@@ -2,37 +2,46 @@
 
 import time
 from collections import Counter, defaultdict, deque
-from typing import Final
 
 from ..settings.tables import KeySettings, ServerSettings
 from ..types.problems import Problem, ProblemError
 
-_MINUTE: Final = 60.0
+_MINUTE = 60.0
+
+
+class Slot:
+    """The right to run one turn."""
+
+    def __init__(self, key: KeySettings | None) -> None:
+        self.key = key
 
 
 class Limits:
     """Counts the turns that run, and the requests of the last minute, by key."""
 
     def __init__(self) -> None:
-        self.running = 0
+        self._taken: set[Slot] = set()
         self._by_key: Counter[str] = Counter()
         self._spent: defaultdict[str, deque[float]] = defaultdict(deque)
 
-    def enter(self, key: KeySettings | None, server: ServerSettings) -> None:
-        """Takes a slot for a turn. Raises `ProblemError` where there is none."""
-        if self.running >= server.max_turns:
+    def enter(self, key: KeySettings | None, server: ServerSettings) -> Slot:
+        """A slot for a turn. Raises `ProblemError` where there is none."""
+        if len(self._taken) >= server.max_turns:
             message = "This server runs as many turns as it may (`max_turns`). Please try again."
             raise ProblemError(Problem(code="overloaded", message=message, retry_after=1))
         if key is not None:
             self._charge(key)
             self._by_key[key.name] += 1
-        self.running += 1
+        slot = Slot(key)
+        self._taken.add(slot)
+        return slot
 
-    def leave(self, key: KeySettings | None) -> None:
-        """Frees the slot."""
-        self.running -= 1
-        if key is not None:
-            self._by_key[key.name] -= 1
+    def leave(self, slot: Slot) -> None:
+        """Frees the slot, if it is not free."""
+        if slot in self._taken:
+            self._taken.remove(slot)
+            if slot.key is not None:
+                self._by_key[slot.key.name] -= 1
 
     def _charge(self, key: KeySettings) -> None:
         if key.concurrency is not None and self._by_key[key.name] >= key.concurrency:

@@ -15,7 +15,9 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from enum import StrEnum
-from typing import Final, Protocol, TypeVar
+from typing import Protocol, TypeVar
+
+from msgspec.structs import replace
 
 from ..catalog import Route
 from ..dialects.turn import DialectTurn
@@ -27,17 +29,22 @@ from ..types.events import Event, LastEvent
 from ..types.problems import Problem, ProblemError, Warning, refuse
 from ..types.request import Request
 from ..upstreams.errors import too_slow
-from ..upstreams.port import Answer, Broken, Refused
+from ..upstreams.port import Answer, UpstreamError
 from .attempts import Asked, first_payload
 
 _T = TypeVar("_T")
 
-_FIRST_TICK: Final = 0.5
+_FIRST_TICK = 0.5
 """Seconds after which the client is watched: uvicorn cancels nothing when a client leaves. Short turns never pay."""
-_FINISH: Final = 10
+_FINISH = 10
 """Seconds to send the last events to a client that reads slowly."""
-_INTERNAL: Final = "This server failed. Its log says why; the request id is {}."
-_STOPPED: Final = Problem(code="overloaded", message="This server is stopping. Please try again.", retry_after=1)
+_INTERNAL = "This server failed. Its log says why; the request id is {}."
+_NO_PART = " No part of the answer is returned."
+STOPPED = Problem(code="overloaded", message="This server is stopping. Please try again.", retry_after=1)
+
+
+Ending = list[Event] | Problem
+"""How a turn ends: with its last events; or, where nothing was sent, with a refusal."""
 
 
 class Why(StrEnum):
@@ -59,7 +66,7 @@ class Client(Protocol):
     """Whether it gets events as they come, and signs of life."""
 
     async def start(self, warnings: Sequence[Warning]) -> None:
-        """The status line of a stream."""
+        """Begin the answer: warnings that are known now."""
         ...
 
     def encode(self, events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
@@ -70,10 +77,12 @@ class Client(Protocol):
         """Send: it waits, and then writes all or nothing."""
         ...
 
-    async def finish(
-        self, data: bytes, problem: Problem | None, warnings: Sequence[Warning], early: Sequence[Warning] = ()
-    ) -> None:
-        """Send the last bytes of a stream; or the whole answer, or its problem. `early`: of the request."""
+    async def finish(self, data: bytes, warnings: Sequence[Warning]) -> None:
+        """Send the last bytes of a stream, or the whole answer: warnings that were not known before."""
+        ...
+
+    async def refuse(self, problem: Problem) -> None:
+        """Send a problem instead of an answer."""
         ...
 
     async def left(self) -> None:
@@ -93,10 +102,10 @@ class Turn:
         *,
         server: ServerSettings,
         request_id: str,
-        for_codex: bool = False,
-        watched: bool = False,
-        released: Callable[[], None] = lambda: None,
-        ended: Callable[["Turn"], None] = lambda _: None,
+        for_codex: bool,
+        watched: bool,
+        released: Callable[[], None],
+        ended: Callable[["Turn"], None],
     ) -> None:
         """`released` frees the turn's slot, `ended` is called when all is over."""
         self.request = request
@@ -108,7 +117,7 @@ class Turn:
         """When the first payload came."""
         self.retries = 0
         self.cause = ""
-        """Why it failed, for the operator."""
+        """Why it failed, or was asked again, for the operator."""
         self.problem: Problem | None = None
         self.route = routes[0]
         self.dialect: DialectTurn | None = None
@@ -150,29 +159,33 @@ class Turn:
         self._task = asyncio.current_task()
         first = min(_FIRST_TICK, self._server.first_payload_wait, self._server.keep_alive)
         self._timer = asyncio.get_running_loop().call_later(first, self._tick)
-        last: bytes | None = b""
+        ending: Ending | None = None
         try:
-            last = self._encoded(await self._answered())
+            ending = await self._answered()
         except asyncio.CancelledError:
             why = self._why
             if why is None or not self._taken():
                 raise  # somebody else's
-            last = None if why is Why.LEFT else self._encoded(self._stopped(why))
+            if why is not Why.LEFT:
+                ending = self._stopped(why)
+        except UpstreamError as error:
+            self.cause = error.cause
+            ending = self._failed(error.problem)
         except ProblemError as error:
-            last = self._encoded(self._refused(error.problem))
+            ending = error.problem
         except Exception as error:  # a fault of ours: the response fails, the stream is not cut
             log.exception("turn %s", self.request_id)
             self.cause = f"{type(error).__name__}: {error}"
             message = _INTERNAL.format(self.request_id)
-            last = self._encoded(self._failed(Problem(code="internal_error", message=message)))
+            ending = self._failed(Problem(code="internal_error", message=message))
         finally:
             self._over = True
             self._close()
             self._released()
         try:
-            if last is not None:
+            if ending is not None:
                 async with asyncio.timeout(_FINISH):
-                    await self._client.finish(self._unsent + last, self.problem, self._late_warnings(), self.warnings)
+                    await self._finish(ending)
         except TimeoutError:
             self.finish = "left"
         finally:
@@ -181,18 +194,14 @@ class Turn:
     # Asking and answering
 
     async def _answered(self) -> list[Event]:
-        """Asks, reads and sends; the last events. Raises `ProblemError` for what no model can be asked."""
+        """Asks, reads and sends; the last events. Raises `UpstreamError`, or `ProblemError` for a bad request."""
         turn = self._made(self._routes[0])
         self.warnings += turn.warnings
         first = first_payload(self._routes, turn, self._made, self._retried, kept=self.sent is not None)
         self._asking = asyncio.ensure_future(first)
         asking = self._asking
         await self._wait(lambda: asyncio.wait((asking,)))
-        try:
-            asked = asking.result()
-        except Refused as refused:
-            self.cause = refused.cause
-            return self._failed(refused.problem)
+        asked = asking.result()
         self._asking = None
         self.route, self.dialect, self.answer = asked.route, asked.turn, asked.answer
         self.first_at = self._heard_at = time.monotonic()
@@ -206,15 +215,11 @@ class Turn:
         while True:
             for payload in payloads:
                 events += turn.receive(payload)
-                if events and isinstance(events[-1], LastEvent):
+                if turn.emitter.over:
                     return events
             if events and self._client.streams:
                 await self._put(self._client.encode(events))
-            try:
-                more = await self._wait(answer.next)
-            except Broken as broken:
-                self.cause = broken.cause
-                return turn.fail(broken.problem)
+            more = await self._wait(answer.next)
             if more is None:
                 return turn.end()
             self._heard_at = time.monotonic()
@@ -227,8 +232,9 @@ class Turn:
             raise refuse("unsupported_value", message, warnings[0].param)
         return turn
 
-    def _retried(self) -> None:
+    def _retried(self, cause: str) -> None:
         self.retries += 1
+        self.cause = cause
 
     def _begun(self) -> list[Event]:
         """The first two events, unless they were sent."""
@@ -258,7 +264,7 @@ class Turn:
         """A sign of life; the first one begins the response."""
         if not self._lifecycle.begun:
             return self._lifecycle.begin()
-        return [self._lifecycle.in_progress([])] if self.dialect is None else self.dialect.sign_of_life()
+        return [self._lifecycle.in_progress([])] if self.dialect is None else self.dialect.emitter.sign_of_life()
 
     async def _put(self, data: bytes) -> None:
         """Sends: all or nothing, so what is cancelled here stays in `unsent`."""
@@ -275,32 +281,34 @@ class Turn:
 
     # The end
 
-    def _encoded(self, events: list[Event]) -> bytes:
-        """The last events as they are sent."""
-        if not events:
-            return b""
-        data = self._client.encode(events, self._late_warnings())
+    async def _finish(self, ending: Ending) -> None:
+        late = self._late_warnings()
+        if not isinstance(ending, Problem):
+            if isinstance(last := ending[-1], LastEvent):
+                self.finish = last.response.status
+            self.problem = self.problem or (self.dialect.emitter.problem if self.dialect else None)
+            if self.problem is not None and not self._client.streams:
+                ending = self._failed(self.problem)
+        if isinstance(ending, Problem):
+            self.problem, self.finish = ending, "failed" if self.dialect else "refused"
+            return await self._client.refuse(ending)
+        if not self._started:
+            await self._client.start(self.warnings)
+        data = self._unsent + self._client.encode(ending, late)
         if self.sent is not None:
             self.sent.append(data)
-        self.finish = getattr(getattr(events[-1], "response", None), "status", self.finish)
-        self.problem = self.problem or (self.dialect.problem if self.dialect else None)
-        return data
+        return await self._client.finish(data, late)
 
-    def _refused(self, problem: Problem) -> list[Event]:
-        """Nothing was sent: the problem is the answer."""
-        self.problem, self.finish = problem, "refused"
-        return []
-
-    def _failed(self, problem: Problem) -> list[Event]:
+    def _failed(self, problem: Problem) -> Ending:
         """A refusal before the first byte, the last event of a failed response after it."""
         if not self._started:
-            return self._refused(problem)
+            return replace(problem, message=f"{problem.failed_message}{_NO_PART}") if self.dialect else problem
         self.problem = problem
-        if self.dialect is not None and not self.dialect.over:
-            return self.dialect.fail(problem)
+        if self.dialect is not None and not self.dialect.emitter.over:
+            return self.dialect.emitter.fail(problem)
         return [*self._begun(), self._lifecycle.last(ENDINGS["failure"], [], None, problem)]
 
-    def _stopped(self, why: Why) -> list[Event]:
+    def _stopped(self, why: Why) -> Ending:
         """The last events of a turn that something from outside ends."""
         if why in (Why.INTERRUPTED, Why.CANCELLED):
             reason: Reason = "interrupted" if why is Why.INTERRUPTED else "cancelled"
@@ -308,9 +316,12 @@ class Turn:
                 return self.dialect.stop(reason)
             return [*self._begun(), self._lifecycle.last(ENDINGS[reason], [], None)]
         if why is Why.STOPPED:
-            return self._failed(_STOPPED)
-        limit = self.route.timeout if why is Why.SILENT else self.route.turn_timeout or 0
-        problem = too_slow("stopped talking" if why is Why.SILENT else "took too long", limit)
+            return self._failed(STOPPED)
+        limits = self.route.model.upstream
+        if why is Why.SILENT:
+            problem = too_slow("stopped talking", limits.timeout)
+        else:
+            problem = too_slow("took too long", limits.turn_timeout or 0)
         self.cause = problem.message
         return self._failed(problem)
 
@@ -337,8 +348,9 @@ class Turn:
             self._watch = loop.create_task(self._client.left())
             self._watch.add_done_callback(self._gone)
         now = time.monotonic()
-        silent_at = self._heard_at + self.route.timeout if self.answer is not None else float("inf")
-        limit_at = self.began + (self.route.turn_timeout or float("inf"))
+        limits = self.route.model.upstream
+        silent_at = self._heard_at + limits.timeout if self.answer is not None else float("inf")
+        limit_at = self.began + (limits.turn_timeout or float("inf"))
         if now >= min(silent_at, limit_at):
             return self.signal(Why.SILENT if silent_at <= limit_at else Why.LIMIT)
         life_at = float("inf")

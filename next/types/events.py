@@ -7,169 +7,162 @@ import msgspec
 from .response import OutputItem, OutputText, ReasoningText, Refusal, Response, SummaryText
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+class Event(msgspec.Struct, tag_field="type"):
     """One event of a stream; `sequence_number` counts from 0 without gaps."""
 
     sequence_number: int
 
 
-class LifecycleEvent(Event, frozen=True, kw_only=True):
+class LifecycleEvent(Event):
     """An event that carries the whole response."""
 
     response: Response
 
 
-class ResponseCreated(LifecycleEvent, frozen=True, kw_only=True, tag="response.created"):
+class ResponseCreated(LifecycleEvent, tag="response.created"):
     """The first event of every stream."""
 
 
-class ResponseInProgress(LifecycleEvent, frozen=True, kw_only=True, tag="response.in_progress"):
+class ResponseInProgress(LifecycleEvent, tag="response.in_progress"):
     """The second event; it is sent again as a keep-alive while no item is open."""
 
 
-class LastEvent(LifecycleEvent, frozen=True, kw_only=True):
+class LastEvent(LifecycleEvent):
     """One of the three events that end a stream."""
 
 
-class ResponseCompleted(LastEvent, frozen=True, kw_only=True, tag="response.completed"):
+class ResponseCompleted(LastEvent, tag="response.completed"):
     """The answer is complete."""
 
 
-class ResponseIncomplete(LastEvent, frozen=True, kw_only=True, tag="response.incomplete"):
+class ResponseIncomplete(LastEvent, tag="response.incomplete"):
     """A limit or a filter ended the answer."""
 
 
-class ResponseFailed(LastEvent, frozen=True, kw_only=True, tag="response.failed"):
+class ResponseFailed(LastEvent, tag="response.failed"):
     """The answer failed; the response holds the error."""
 
 
-class ItemEvent(Event, frozen=True, kw_only=True):
+class ItemEvent(Event):
     """An event about one output item, named by its index."""
 
     output_index: int
 
 
-class OutputItemAdded(ItemEvent, frozen=True, kw_only=True, tag="response.output_item.added"):
+class OutputItemAdded(ItemEvent, tag="response.output_item.added"):
     """An item is new; it has empty values, never nulls."""
 
     item: OutputItem
 
 
-class OutputItemDone(ItemEvent, frozen=True, kw_only=True, tag="response.output_item.done"):
+class OutputItemDone(ItemEvent, tag="response.output_item.done"):
     """An item is finished. Codex reads no other item event, and runs a tool as soon as it gets this one."""
 
     item: OutputItem
 
 
-class PartEvent(ItemEvent, frozen=True, kw_only=True):
+class PartEvent(ItemEvent):
     """An event about one content part of an item."""
 
     item_id: str
     content_index: int
 
 
-class ContentPartAdded(PartEvent, frozen=True, kw_only=True, tag="response.content_part.added"):
+class ContentPartAdded(PartEvent, tag="response.content_part.added"):
     """A part is new."""
 
     part: OutputText | Refusal | ReasoningText
 
 
-class ContentPartDone(PartEvent, frozen=True, kw_only=True, tag="response.content_part.done"):
+class ContentPartDone(PartEvent, tag="response.content_part.done"):
     """A part is finished."""
 
     part: OutputText | Refusal | ReasoningText
 
 
-class OutputTextDelta(PartEvent, frozen=True, kw_only=True, tag="response.output_text.delta"):
+class OutputTextDelta(PartEvent, tag="response.output_text.delta"):
     """More text."""
 
     delta: str
     logprobs: list[dict[str, Any]] = []
 
 
-class OutputTextDone(PartEvent, frozen=True, kw_only=True, tag="response.output_text.done"):
+class OutputTextDone(PartEvent, tag="response.output_text.done"):
     """The whole text of a part."""
 
     text: str
     logprobs: list[dict[str, Any]] = []
 
 
-class OutputTextAnnotationAdded(PartEvent, frozen=True, kw_only=True, tag="response.output_text.annotation.added"):
-    """A citation belongs to the text."""
-
-    annotation_index: int
-    annotation: dict[str, Any]
-
-
-class RefusalDelta(PartEvent, frozen=True, kw_only=True, tag="response.refusal.delta"):
+class RefusalDelta(PartEvent, tag="response.refusal.delta"):
     """More of a refusal."""
 
     delta: str
 
 
-class RefusalDone(PartEvent, frozen=True, kw_only=True, tag="response.refusal.done"):
+class RefusalDone(PartEvent, tag="response.refusal.done"):
     """The whole refusal."""
 
     refusal: str
 
 
-class CallEvent(ItemEvent, frozen=True, kw_only=True):
+class CallEvent(ItemEvent):
     """An event about a tool call."""
 
     item_id: str
 
 
-class FunctionCallArgumentsDelta(CallEvent, frozen=True, kw_only=True, tag="response.function_call_arguments.delta"):
+class FunctionCallArgumentsDelta(CallEvent, tag="response.function_call_arguments.delta"):
     """More arguments."""
 
     delta: str
 
 
-class FunctionCallArgumentsDone(CallEvent, frozen=True, kw_only=True, tag="response.function_call_arguments.done"):
+class FunctionCallArgumentsDone(CallEvent, tag="response.function_call_arguments.done"):
     """The whole arguments."""
 
     name: str
     arguments: str
 
 
-class SummaryEvent(ItemEvent, frozen=True, kw_only=True):
+class SummaryEvent(ItemEvent):
     """An event about one part of a reasoning summary."""
 
     item_id: str
     summary_index: int
 
 
-class ReasoningSummaryPartAdded(SummaryEvent, frozen=True, kw_only=True, tag="response.reasoning_summary_part.added"):
+class ReasoningSummaryPartAdded(SummaryEvent, tag="response.reasoning_summary_part.added"):
     """A summary part is new."""
 
     part: SummaryText
 
 
-class ReasoningSummaryTextDelta(SummaryEvent, frozen=True, kw_only=True, tag="response.reasoning_summary_text.delta"):
+class ReasoningSummaryTextDelta(SummaryEvent, tag="response.reasoning_summary_text.delta"):
     """More of a summary."""
 
     delta: str
 
 
-class ReasoningSummaryTextDone(SummaryEvent, frozen=True, kw_only=True, tag="response.reasoning_summary_text.done"):
+class ReasoningSummaryTextDone(SummaryEvent, tag="response.reasoning_summary_text.done"):
     """The whole summary part."""
 
     text: str
 
 
-class ReasoningSummaryPartDone(SummaryEvent, frozen=True, kw_only=True, tag="response.reasoning_summary_part.done"):
+class ReasoningSummaryPartDone(SummaryEvent, tag="response.reasoning_summary_part.done"):
     """A summary part is finished."""
 
     part: SummaryText
 
 
-class ReasoningTextDelta(PartEvent, frozen=True, kw_only=True, tag="response.reasoning_text.delta"):
+class ReasoningTextDelta(PartEvent, tag="response.reasoning_text.delta"):
     """More raw reasoning."""
 
     delta: str
 
 
-class ReasoningTextDone(PartEvent, frozen=True, kw_only=True, tag="response.reasoning_text.done"):
+class ReasoningTextDone(PartEvent, tag="response.reasoning_text.done"):
     """The whole raw reasoning."""
 
     text: str

@@ -1,12 +1,15 @@
 """JSON both ways: strict in what is sent, lenient in what model servers write."""
 
 import json
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-encode: Final = msgspec.json.Encoder().encode
-_decode: Final = msgspec.json.Decoder().decode
+Json = dict[str, Any]
+"""A JSON object."""
+
+encode = msgspec.json.Encoder().encode
+_decode = msgspec.json.Decoder().decode
 
 
 class NotJsonError(ValueError):

@@ -1,10 +1,12 @@
-"""JSON -> `Request`, or the first fault with its exact path; what is refused, and what has no effect."""
+"""JSON -> `Request`, or the first fault with its exact path."""
 
 import re
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import msgspec
 
+from .json import Json
 from .problems import ProblemError, Warning, refuse
 from .request import (
     ITEMS,
@@ -16,94 +18,32 @@ from .request import (
     JsonObjectFormat,
     JsonSchemaFormat,
     OtherTool,
-    ReasoningConfig,
     Request,
     TextConfig,
     Tool,
 )
+from .unsupported import KNOWN, SHOWN, refuse_unsupported, unknown_parameters
 
-_STEERING: Final = frozenset(
-    {
-        "api_base", "api_key", "base_url", "custom_llm_provider", "extra_body", "extra_headers", "fallbacks",
-        "headers", "mock_response", "model_list", "num_retries", "timeout",
-    }
-)  # fmt: skip
-_STEERING_PREFIXES: Final = ("litellm_", "aws_")
-"""Keys that would steer the libraries behind this server, for instance send its own key to another address."""
-_SEND_HISTORY: Final = (
-    "This server is stateless and keeps nothing between requests: send the whole history in 'input' instead, "
-    "the items of earlier outputs included."
-)
-_STATEFUL: Final = {
-    "previous_response_id": f"'previous_response_id' is not supported. {_SEND_HISTORY}",
-    "conversation": f"'conversation' is not supported. {_SEND_HISTORY}",
-    "prompt": (
-        "'prompt' is not supported. This server is stateless and stores no prompt templates: "
-        "send their text as 'instructions' and 'input' instead."
-    ),
-}
-_BACKGROUND: Final = (
-    "'background: true' is not supported. This server is stateless and could not hand the response out later: "
-    "leave it out, and use 'stream: true' for long answers."
-)
-_REFERENCE: Final = (
-    "refers to an item stored by an earlier response. This server is stateless and stores nothing: "
-    "send the items themselves in 'input', and set `store: false` so that your client keeps them."
-)
-_QUIET: Final = frozenset({"background", "client_metadata", "input", "stream_options"})
-"""Parameters without an effect that no client misses. Codex sends `client_metadata` for the logs of its own servers."""
-_KNOWN: Final = frozenset(field.encode_name for field in msgspec.structs.fields(Request)) - {"offers", "choice"}
-_MEMBERS: Final = {
-    "reasoning": frozenset(field.encode_name for field in msgspec.structs.fields(ReasoningConfig)),
-    "text": frozenset(field.encode_name for field in msgspec.structs.fields(TextConfig)),
-}
-_MOST_NAMED: Final = 50
-"""Unknown parameters that are named in warnings. One more warning counts the rest."""
-_SHOWN: Final = 64
-"""At most so many characters of a client's own name for a thing are repeated."""
+_T = TypeVar("_T")
 
-
-def refuse_unsupported(posted: dict[str, Any]) -> None:
-    """Refuses parameters that no client may set, or that need stored state. The message names the alternative."""
-    for key in posted:
-        if key in _STEERING or key.startswith(_STEERING_PREFIXES):
-            raise refuse("unknown_parameter", f"Unknown parameter: '{key[:_SHOWN]}'.", key[:_SHOWN])
-    for key, message in _STATEFUL.items():
-        if posted.get(key) is not None:
-            raise refuse("unsupported_parameter", message, key)
-    if posted.get("background") is True:
-        raise refuse("unsupported_parameter", _BACKGROUND, "background")
-
-
-def unknown_parameters(posted: dict[str, Any]) -> list[Warning]:
-    """A warning for each parameter that has no effect, where the client could expect one."""
-    unknown = [key for key in posted if key not in _KNOWN and key not in _QUIET]
-    for name, known in _MEMBERS.items():
-        if isinstance(group := posted.get(name), dict):
-            unknown += [f"{name}.{key}" for key, value in group.items() if key not in known and value is not None]
-    named = [key[:_SHOWN] for key in unknown[:_MOST_NAMED]]
-    warnings = [Warning(key, "unknown parameter", f"'{key}' has no effect on this server.") for key in named]
-    if len(unknown) > _MOST_NAMED:
-        details = f"{len(unknown) - _MOST_NAMED} other parameters have no effect on this server either."
-        warnings.append(Warning("", "unknown parameter", details))
-    return warnings
-
-
-Json = dict[str, Any]
-_Shape = TypeVar("_Shape", bound=msgspec.Struct)
-
-MOST_ITEMS: Final = 16_384
-MOST_TOOLS: Final = 1_024
-_MOST_VALUES: Final = 1_000_000
+_MOST_ITEMS = 16_384
+_MOST_TOOLS = 1_024
+_LONGEST = 512
+"""Characters of a value of `metadata`."""
+_MOST_VALUES = 1_000_000
 """JSON values of a body, counted by the signs that begin one, also in strings."""
-_CHAT: Final = (
+_CHAT = (
     "This is the body of a chat completion: it has 'messages', and no 'input'. In the Responses API the conversation "
     "is 'input': a text, or a list of messages."
 )
-_FAULT: Final = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$(?P<path>.*)`)?", re.DOTALL)
-_EXPECTED: Final = re.compile(r"Expected `(?P<types>[^`]+)`, got `(?P<got>\w+)`")
-_MISSING: Final = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
-_NAMES: Final = {
+_REFERENCE = (
+    "refers to an item stored by an earlier response. This server is stateless and stores nothing: "
+    "send the items themselves in 'input', and set `store: false` so that your client keeps them."
+)
+_FAULT = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$(?P<path>.*)`)?", re.DOTALL)
+_EXPECTED = re.compile(r"Expected `(?P<types>[^`]+)`, got `(?P<got>\w+)`")
+_MISSING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
+_NAMES = {
     "str": "a string",
     "int": "an integer",
     "float": "a number",
@@ -133,14 +73,13 @@ def parse(raw: Json) -> tuple[Request, list[Warning]]:
     """The request in this object, and a warning for each parameter without an effect."""
     refuse_unsupported(raw)
     posted = {key: value for key, value in raw.items() if value is not None}
-    if "messages" in posted and "input" not in posted:
-        raise refuse("missing_required_parameter", _CHAT, "input")
-    for name in ("model", "input"):
-        if posted.get(name, "" if name == "model" else None) in ("", None) and (name == "model" or name not in posted):
-            raise _missing(name)
-    parsed = {key: value for key, value in posted.items() if key in _KNOWN} | {"input": _input(posted["input"])}
+    if posted.get("model", "") == "":
+        raise _missing("model")
+    if "input" not in posted:
+        raise refuse("missing_required_parameter", _CHAT, "input") if "messages" in posted else _missing("input")
+    parsed = {key: value for key, value in posted.items() if key in KNOWN} | {"input": _input(posted["input"])}
     if "tools" in posted:
-        parsed["offers"] = _tools(posted["tools"], "tools")
+        parsed["offers"] = _each(posted["tools"], "tools", _tool, most=_MOST_TOOLS)
     if "tool_choice" in posted:
         parsed["choice"] = _choice(posted["tool_choice"])
     if "text" in posted:
@@ -148,7 +87,7 @@ def parse(raw: Json) -> tuple[Request, list[Warning]]:
     return shaped(Request, parsed, ""), unknown_parameters(posted)
 
 
-def shaped(shape: type[_Shape], raw: Json, path: str) -> _Shape:
+def shaped(shape: type[_T], raw: Json, path: str) -> _T:
     """The object of this shape. Refuses the first fault, by its exact path."""
     try:
         return msgspec.convert(raw, shape)
@@ -156,31 +95,31 @@ def shaped(shape: type[_Shape], raw: Json, path: str) -> _Shape:
         raise _fault(str(error), raw, path) from None
 
 
-def _input(raw: Any) -> str | tuple[Item, ...]:
-    if isinstance(raw, str):
-        return raw
+def _each(
+    raw: Any, path: str, read: Callable[[Any, str], _T], most: int | None = None, expected: str = "an array"
+) -> tuple[_T, ...]:
     if not isinstance(raw, list):
-        raise _wrong_type("input", "a string or an array of items", raw)
-    if len(raw) > MOST_ITEMS:
-        message = f"Invalid value for 'input': it has {len(raw)} items, and at most {MOST_ITEMS} are allowed."
-        raise refuse("invalid_value", message, "input")
-    return tuple([_item(item, f"input[{index}]") for index, item in enumerate(raw)])
+        raise _wrong_type(path, expected, raw)
+    if most is not None and len(raw) > most:
+        message = f"Invalid value for '{path}': there are {len(raw)}, and at most {most} are allowed."
+        raise refuse("invalid_value", message, path)
+    return tuple([read(entry, f"{path}[{index}]") for index, entry in enumerate(raw)])
+
+
+def _input(raw: Any) -> str | tuple[Item, ...]:
+    return raw if isinstance(raw, str) else _each(raw, "input", _item, _MOST_ITEMS, "a string or an array of items")
 
 
 def _item(raw: Any, path: str) -> Item:
     """One item, by its `type`. Without one it is a message, or a reference, of which OpenAI's types allow it."""
     item = _object(raw, path)
-    kind = item.get("type")
-    if kind is None:
-        kind = "message" if "role" in item or "content" in item or item.get("id") is None else "item_reference"
-    if not isinstance(kind, str):
-        raise _wrong_type(f"{path}.type", "a string", kind)
+    if item.get("type") is None:
+        is_message = "role" in item or "content" in item or item.get("id") is None
+        item = {**item, "type": "message" if is_message else "item_reference"}
+    item, kind = _typed(item, path)
     if kind == "item_reference":
         raise refuse("unsupported_parameter", f"'{path}' {_REFERENCE}", path)
-    shape = ITEMS.get(kind)
-    if shape is None:
-        message = f"'{path}.type' is '{kind[:_SHOWN]}', which this server cannot send to the model."
-        raise refuse("invalid_value", message, f"{path}.type")
+    shape = _known(ITEMS, kind, path)
     for name in ("content", "output"):
         if kind != "reasoning" and name in shape.__struct_fields__:
             if item.get(name) is None:
@@ -190,29 +129,19 @@ def _item(raw: Any, path: str) -> Item:
 
 
 def _content(raw: Any, path: str) -> Any:
-    if isinstance(raw, str):
-        return raw
-    if not isinstance(raw, list):
-        raise _wrong_type(path, "a string or an array of content parts", raw)
-    return tuple([_part(part, f"{path}[{index}]") for index, part in enumerate(raw)])
+    return raw if isinstance(raw, str) else _each(raw, path, _part, expected="a string or an array of content parts")
 
 
 def _part(raw: Any, path: str) -> Any:
     part, kind = _typed(raw, path)
-    shape = PARTS.get(kind)
-    if shape is None:
-        message = f"'{path}.type' is '{kind[:_SHOWN]}', which this server cannot send to the model."
-        raise refuse("invalid_value", message, f"{path}.type")
-    return shaped(shape, part, path)
+    return shaped(_known(PARTS, kind, path), part, path)
 
 
-def _tools(raw: Any, path: str) -> tuple[Tool, ...]:
-    if not isinstance(raw, list):
-        raise _wrong_type(path, "an array", raw)
-    if len(raw) > MOST_TOOLS:
-        message = f"Invalid value for '{path}': there are {len(raw)}, and at most {MOST_TOOLS} are allowed."
-        raise refuse("invalid_value", message, path)
-    return tuple([_tool(tool, f"{path}[{index}]") for index, tool in enumerate(raw)])
+def _known(shapes: Mapping[str, type[_T]], kind: str, path: str) -> type[_T]:
+    if kind in shapes:
+        return shapes[kind]
+    message = f"'{path}.type' is '{kind[:SHOWN]}', which this server cannot send to the model."
+    raise refuse("invalid_value", message, f"{path}.type")
 
 
 def _tool(raw: Any, path: str) -> Tool:
@@ -234,9 +163,7 @@ def _choice(raw: Any) -> Any:
         return _chosen(choice, path)
     if choice.get("tools") is None:
         raise _missing(f"{path}.tools")
-    if not isinstance(choice["tools"], list):
-        raise _wrong_type(f"{path}.tools", "an array", choice["tools"])
-    tools = tuple([_chosen(tool, f"{path}.tools[{index}]") for index, tool in enumerate(choice["tools"])])
+    tools = _each(choice["tools"], f"{path}.tools", _chosen)
     return shaped(AllowedTools, {**choice, "tools": tools}, path)
 
 
@@ -293,6 +220,9 @@ def _fault(message: str, raw: Any, path: str) -> ProblemError:
     found = _FAULT.fullmatch(message)
     assert found is not None  # noqa: S101 — the pattern matches any text
     what, inner = found["what"], found["path"] or ""
+    if "[...]" in inner:  # the one map whose values have a shape
+        wrong = (key for key, value in raw["metadata"].items() if not isinstance(value, str) or len(value) > _LONGEST)
+        inner = inner.replace("[...]", f".{next(wrong, '')[:SHOWN]}")
     path = f"{path}{inner}".removeprefix(".")
     if missing := _MISSING.fullmatch(what):
         return _missing(f"{path}.{missing['name']}".removeprefix("."))

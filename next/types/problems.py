@@ -1,10 +1,10 @@
 """Errors with messages that a client may see, and the HTTP status of each; and warnings."""
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-_STATUSES: Final = {
+_STATUSES = {
     400: "invalid_http invalid_encoding invalid_json invalid_type invalid_value missing_required_parameter"
     " unknown_parameter unsupported_parameter unsupported_value context_length_exceeded content_policy_violation"
     " invalid_prompt previous_response_not_found upstream_auth_error",
@@ -25,11 +25,9 @@ _STATUSES: Final = {
     503: "overloaded",
     504: "upstream_timeout",
 }
-STATUS: Final = {code: status for status, codes in _STATUSES.items() for code in codes.split()}
+STATUS = {code: status for status, codes in _STATUSES.items() for code in codes.split()}
 """The HTTP status of a problem, by its code."""
-_KNOWN_AS_FINAL: Final = frozenset(
-    {"context_length_exceeded", "insufficient_quota", "model_not_found", "rate_limit_exceeded"}
-)
+_KNOWN_AS_FINAL = frozenset({"context_length_exceeded", "insufficient_quota", "model_not_found", "rate_limit_exceeded"})
 """Codes that clients know in `response.failed`. Any other is `server_error`, which they retry, or `invalid_prompt`."""
 
 
@@ -95,8 +93,3 @@ class Warning(NamedTuple):
     """What is missing, in one or two words that do not change, such as `verbosity` or `output order`."""
     details: str
     """The sentence for the client."""
-
-
-def no_effect(param: str, feature: str = "") -> Warning:
-    """The warning about a parameter that this model ignores."""
-    return Warning(param, feature or param, f"'{param}' has no effect on this model.")

@@ -1,13 +1,13 @@
 """The body of `POST /v1/responses`: what a client may post, as immutable structs."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
 
-Json = dict[str, Any]
+from .json import Json
 
-EFFORTS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
+EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 Name = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_-]{1,128}\Z")]
 Key = Annotated[str, Meta(max_length=64)]
@@ -15,24 +15,24 @@ Penalty = Annotated[float, Meta(ge=-2, le=2)]
 Summary = Literal["auto", "concise", "detailed"]
 
 
-class Shape(msgspec.Struct, frozen=True, kw_only=True):
+class Shape(msgspec.Struct, kw_only=True):
     """An object that a client posts. Values are not converted; unknown members are ignored."""
 
 
-class TextPart(Shape, frozen=True):
+class TextPart(Shape):
     """Text of any author."""
 
     text: str
 
 
-class RefusalPart(Shape, frozen=True):
+class RefusalPart(Shape):
     """A model's refusal to answer."""
 
     refusal: str
 
 
 Part = TextPart | RefusalPart
-PARTS: Final[dict[str, type[Part]]] = {
+PARTS: dict[str, type[Part]] = {
     "input_text": TextPart,
     "output_text": TextPart,
     "text": TextPart,
@@ -42,7 +42,7 @@ PARTS: Final[dict[str, type[Part]]] = {
 Content = str | tuple[Part, ...]
 
 
-class Message(Shape, frozen=True):
+class Message(Shape):
     """A message of the user, the assistant, the system or the developer."""
 
     role: Literal["user", "assistant", "system", "developer"]
@@ -50,13 +50,13 @@ class Message(Shape, frozen=True):
     """A `Content`."""
 
 
-class Thought(Shape, frozen=True):
+class Thought(Shape):
     """One piece of reasoning, or of its summary."""
 
     text: str
 
 
-class Reasoning(Shape, frozen=True):
+class Reasoning(Shape):
     """The reasoning of a model. `encrypted_content` is for the server that wrote it."""
 
     summary: list[Thought] | None = None
@@ -64,7 +64,7 @@ class Reasoning(Shape, frozen=True):
     encrypted_content: str | None = None
 
 
-class FunctionCall(Shape, frozen=True):
+class FunctionCall(Shape):
     """A past call of a function, its arguments as the model wrote them."""
 
     call_id: str
@@ -72,7 +72,7 @@ class FunctionCall(Shape, frozen=True):
     arguments: str
 
 
-class FunctionCallOutput(Shape, frozen=True):
+class FunctionCallOutput(Shape):
     """The output of a past call."""
 
     call_id: str
@@ -81,7 +81,7 @@ class FunctionCallOutput(Shape, frozen=True):
 
 
 Item = Message | Reasoning | FunctionCall | FunctionCallOutput
-ITEMS: Final[dict[str, type[Item]]] = {
+ITEMS: dict[str, type[Item]] = {
     "message": Message,
     "reasoning": Reasoning,
     "function_call": FunctionCall,
@@ -90,7 +90,7 @@ ITEMS: Final[dict[str, type[Item]]] = {
 """Input items by their `type`."""
 
 
-class FunctionTool(Shape, frozen=True):
+class FunctionTool(Shape):
     """A function that the client runs itself."""
 
     name: Name
@@ -99,7 +99,7 @@ class FunctionTool(Shape, frozen=True):
     strict: bool | None = None
 
 
-class OtherTool(Shape, frozen=True):
+class OtherTool(Shape):
     """A tool of a type that no model behind this server has."""
 
     type: str
@@ -108,7 +108,7 @@ class OtherTool(Shape, frozen=True):
 Tool = FunctionTool | OtherTool
 
 
-class JsonObjectFormat(Shape, frozen=True):
+class JsonObjectFormat(Shape):
     """Any JSON object."""
 
     def echo(self) -> Json:
@@ -116,7 +116,7 @@ class JsonObjectFormat(Shape, frozen=True):
         return {"type": "json_object"}
 
 
-class JsonSchemaFormat(Shape, frozen=True, rename={"schema_": "schema"}):
+class JsonSchemaFormat(Shape, rename={"schema_": "schema"}):
     """JSON by a schema. `strict` asks the model's server to enforce it."""
 
     name: Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_-]{1,64}\Z")]
@@ -143,7 +143,7 @@ class TextConfig(Shape, frozen=True):
     verbosity: Literal["low", "medium", "high"] | None = None
 
 
-class ReasoningConfig(Shape, frozen=True):
+class ReasoningConfig(Shape):
     """How much the model should think."""
 
     effort: Effort | None = None
@@ -160,21 +160,21 @@ class ReasoningConfig(Shape, frozen=True):
         return told
 
 
-class ChosenTool(Shape, frozen=True):
+class ChosenTool(Shape):
     """One tool, named by its type and, where that type has names, by its name."""
 
     type: Annotated[str, Meta(max_length=256)]
     name: Annotated[str, Meta(max_length=256)] | None = None
 
 
-class AllowedTools(Shape, frozen=True):
+class AllowedTools(Shape):
     """The only tools that may be called."""
 
     tools: tuple[ChosenTool, ...]
     mode: Literal["auto", "required"] = "auto"
 
 
-class Request(Shape, frozen=True):
+class Request(Shape):
     """A request, validated. Fields are named as on the wire; what was not given, or null, has its default."""
 
     model: Annotated[str, Meta(min_length=1, max_length=256)]

@@ -2,12 +2,12 @@
 
 import os
 import time
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-_LETTERS: Final = bytes(ord("abcdefghijklmnopqrstuvwxyz0123456789"[byte % 36]) for byte in range(256))
+_LETTERS = bytes(ord("abcdefghijklmnopqrstuvwxyz0123456789"[byte % 36]) for byte in range(256))
 """The letter for each byte."""
 
 
@@ -25,7 +25,7 @@ def _letters(count: int) -> str:
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
 
-class OutputText(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="output_text"):
+class OutputText(msgspec.Struct, tag_field="type", tag="output_text"):
     """Text the model wrote. `logprobs` is absent rather than empty unless the client asked for them."""
 
     text: str
@@ -33,31 +33,31 @@ class OutputText(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", ta
     logprobs: list[dict[str, Any]] | UnsetType = UNSET
 
 
-class Refusal(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="refusal"):
+class Refusal(msgspec.Struct, tag_field="type", tag="refusal"):
     """A model's refusal to answer."""
 
     refusal: str
 
 
-class SummaryText(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="summary_text"):
+class SummaryText(msgspec.Struct, tag_field="type", tag="summary_text"):
     """One part of a reasoning summary."""
 
     text: str
 
 
-class ReasoningText(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="reasoning_text"):
+class ReasoningText(msgspec.Struct, tag_field="type", tag="reasoning_text"):
     """Reasoning as the model wrote it."""
 
     text: str
 
 
-class OutputItem(msgspec.Struct, frozen=True, kw_only=True, tag_field="type"):
+class OutputItem(msgspec.Struct, tag_field="type"):
     """One entry of a response's `output`. The calls of other tools than functions are in the files of those tools."""
 
     id: str
 
 
-class Message(OutputItem, frozen=True, kw_only=True, tag="message"):
+class Message(OutputItem, tag="message"):
     """A message of the model to the user."""
 
     status: ItemStatus
@@ -65,17 +65,16 @@ class Message(OutputItem, frozen=True, kw_only=True, tag="message"):
     content: list[OutputText | Refusal] = []
 
 
-class FunctionCall(OutputItem, frozen=True, kw_only=True, tag="function_call"):
+class FunctionCall(OutputItem, tag="function_call"):
     """A call of one of the client's functions; `arguments` are exactly what the model wrote."""
 
     status: ItemStatus
     call_id: str
     name: str
     arguments: str
-    namespace: str | UnsetType = UNSET
 
 
-class Reasoning(OutputItem, frozen=True, kw_only=True, tag="reasoning"):
+class Reasoning(OutputItem, tag="reasoning"):
     """The reasoning of the model. `summary` is always present: Codex drops an item without it."""
 
     status: ItemStatus
@@ -84,20 +83,20 @@ class Reasoning(OutputItem, frozen=True, kw_only=True, tag="reasoning"):
     encrypted_content: str | UnsetType = UNSET
 
 
-class InputTokensDetails(msgspec.Struct, frozen=True, kw_only=True):
+class InputTokensDetails(msgspec.Struct, frozen=True):
     """Where input tokens came from."""
 
     cached_tokens: int = 0
     cache_write_tokens: int = 0
 
 
-class OutputTokensDetails(msgspec.Struct, frozen=True, kw_only=True):
+class OutputTokensDetails(msgspec.Struct, frozen=True):
     """What output tokens were spent on."""
 
     reasoning_tokens: int = 0
 
 
-class Usage(msgspec.Struct, frozen=True, kw_only=True):
+class Usage(msgspec.Struct):
     """Tokens used. Clients decide by it when to shorten their context, so it must be correct."""
 
     input_tokens: int
@@ -109,13 +108,13 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     """True where the upstream counted nothing and these numbers are an estimate; absent otherwise."""
 
 
-class IncompleteDetails(msgspec.Struct, frozen=True, kw_only=True):
+class IncompleteDetails(msgspec.Struct):
     """Why an answer stopped short: `max_output_tokens`, `content_filter` or `interrupted`."""
 
     reason: str
 
 
-class ResponseError(msgspec.Struct, frozen=True, kw_only=True):
+class ResponseError(msgspec.Struct):
     """Why an answer failed: a code for programs, and a message for people."""
 
     code: str
@@ -124,7 +123,7 @@ class ResponseError(msgspec.Struct, frozen=True, kw_only=True):
     param: str | UnsetType = UNSET
 
 
-class Response(msgspec.Struct, frozen=True, kw_only=True):
+class Response(msgspec.Struct, kw_only=True):
     """All that a client gets about one answer. An unknown value is null, never absent."""
 
     id: str

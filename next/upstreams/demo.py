@@ -2,13 +2,12 @@
 
 import asyncio
 import re
-from typing import Any, Final
 
-Json = dict[str, Any]
+from ..types.json import Json
 
-_PAUSE: Final = 0.02
+_PAUSE = 0.02
 """Seconds between two words, so that a stream looks like one."""
-_TEXT: Final = (
+_TEXT = (
     "Hello! I am the model that is built into AM Proxy, and I only repeat: «{}». "
     "Configure an upstream to talk to a real one."
 )

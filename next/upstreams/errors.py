@@ -4,30 +4,30 @@ Of what an upstream wrote, only the message of a JSON error is shown: shortened,
 page, or anything else that is not JSON, is neither quoted nor searched: it may contain anything.
 """
 
-import asyncio
 import math
 import re
 import time
 from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import aiohttp
 
 from ..types.json import NotJsonError, decode, encode
 from ..types.problems import Problem
-from .port import Refused
+from .port import UpstreamError
 
 
 def _failed(message: str) -> Problem:
     return Problem(code="upstream_error", message=message)
 
 
-BROKE_OFF: Final = _failed("The connection to the upstream broke off.")
-NO_ANSWER: Final = _failed("The upstream closed the connection without an answer.")
-_UNREACHABLE: Final = _failed("The upstream could not be reached.")
-_INSECURE: Final = _failed("The upstream could not be reached: no secure connection to it can be made.")
-_NOT_HTTP: Final = _failed("The upstream sent an invalid answer: the answer is not HTTP.")
+BROKE_OFF = _failed("The connection to the upstream broke off.")
+NO_ANSWER = _failed("The upstream closed the connection without an answer.")
+TOO_LARGE = _failed("The model's server sent more than one answer may contain (`max_answer_bytes`).")
+_UNREACHABLE = _failed("The upstream could not be reached.")
+_INSECURE = _failed("The upstream could not be reached: no secure connection to it can be made.")
+_NOT_HTTP = _failed("The upstream sent an invalid answer: the answer is not HTTP.")
 
 
 def invalid_answer(how: str) -> Problem:
@@ -40,37 +40,32 @@ def too_slow(what: str, seconds: float) -> Problem:
     return Problem(code="upstream_timeout", message=f"The model's server {what}: it was given {seconds:g} seconds.")
 
 
-def unreached(error: Exception, base_url: str) -> Refused:
-    """The refusal for this failure to get the head of an answer."""
+def unreached(error: Exception, base_url: str) -> UpstreamError:
+    """The failure to get the head of an answer."""
     where = f"the upstream at {base_url}"
     match error:
         case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
-            return Refused(_INSECURE, outage=True, cause=f"no secure connection to {where}: {error}")
+            return UpstreamError(_INSECURE, f"no secure connection to {where}: {error}", outage=True)
         case aiohttp.ClientConnectorDNSError():
-            return Refused(_UNREACHABLE, wait=0, outage=True, cause=f"the name of {where} has no address")
+            return UpstreamError(_UNREACHABLE, f"the name of {where} has no address", wait=0, outage=True)
         case aiohttp.ClientConnectorError():
-            return Refused(_UNREACHABLE, wait=0, outage=True, cause=f"nothing listens at {where}")
+            return UpstreamError(_UNREACHABLE, f"nothing listens at {where}", wait=0, outage=True)
         case aiohttp.ConnectionTimeoutError():
-            return Refused(_UNREACHABLE, wait=0, outage=True, cause=f"no connection to {where} in time")
+            return UpstreamError(_UNREACHABLE, f"no connection to {where} in time", wait=0, outage=True)
         case aiohttp.ClientResponseError() | aiohttp.ClientPayloadError() | ValueError():
-            return Refused(_NOT_HTTP, cause=f"{where} does not speak HTTP")
-        case asyncio.TimeoutError():
-            problem = Problem(
-                code="upstream_timeout", message="The upstream took too long to answer. Please try again."
-            )
-            return Refused(problem, outage=True, cause=f"{where} was silent")
+            return UpstreamError(_NOT_HTTP, f"{where} does not speak HTTP")
         case _:
-            return Refused(NO_ANSWER, cause=f"{where} closed the connection without an answer")
+            return UpstreamError(NO_ANSWER, f"{where} closed the connection without an answer")
 
 
-_RETRY_SECONDS: Final = 5
+_RETRY_SECONDS = 5
 """Sent with a 429 that contains no time: without one, Codex gives up."""
-_LONGEST: Final = 500
-_OUTAGES: Final = frozenset({502, 503, 504, 529})
+_LONGEST = 500
+_OUTAGES = frozenset({502, 503, 504, 529})
 """The server is unavailable, whatever it is asked."""
-_PASSING: Final = frozenset({429, 502, 503, 529})
+_PASSING = frozenset({429, 502, 503, 529})
 """The same request may succeed in a moment."""
-_NAMED: Final = {
+_NAMED = {
     "insufficient_quota": 429,
     "rate_limit": 429,
     "context_length": 400,
@@ -89,29 +84,29 @@ def _words(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-_TOO_LONG: Final = _words(
+_TOO_LONG = _words(
     r"context_length_exceeded|context.?window|(maximum|model'?s?) context length|prompt (is )?too long",
     r"too many (input )?tokens|maximum context limit|longer than the model'?s context",
     r"`inputs` tokens \+ `max_new_tokens` must be|maximum input length is.{0,40}tokens",
 )
-_POLICY: Final = _words("content_policy_violation|content_filter|safety system")
-_QUOTA: Final = _words("insufficient_quota|exceeded your current quota")
-_BAD_KEY: Final = _words("invalid.api.key|incorrect api key")
-_TOO_LARGE: Final = _words(r"request_too_large|exceeds the maximum size|(entity|payload) too large")
-_WAIT: Final = _words(
+_POLICY = _words("content_policy_violation|content_filter|safety system")
+_QUOTA = _words("insufficient_quota|exceeded your current quota")
+_BAD_KEY = _words("invalid.api.key|incorrect api key")
+_TOO_LARGE = _words(r"request_too_large|exceeds the maximum size|(entity|payload) too large")
+_WAIT = _words(
     r"\bretryDelay\W{1,6}(?P<delay>\d{1,6}(?:\.\d{1,9})?)s",
     r"\b(?:retry|try again) in (?P<time>\d{1,6}(?:\.\d{1,9})?) ?(?P<unit>ms|s|seconds?|m|minutes?)\b",
 )
 """A time to wait, as Google and others write it into an error."""
-_PAGE: Final = _words(r"<(?:!doctype|html|head|body)\b")
-_TRACE: Final = re.compile(r"Traceback \(most recent call last\)|\bFile \"|\n[ \t]+at \S+[ (]|\bgoroutine \d+ \[")
+_PAGE = _words(r"<(?:!doctype|html|head|body)\b")
+_TRACE = re.compile(r"Traceback \(most recent call last\)|\bFile \"|\n[ \t]+at \S+[ (]|\bgoroutine \d+ \[")
 """Where a stack trace begins."""
-_ADDRESSES: Final = _words(
+_ADDRESSES = _words(
     r"\b[a-z][a-z0-9+.-]{0,30}://[^\s'\"<>]+",
     r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?",
     r"\b(?:[a-z0-9-]{1,63}\.){1,20}[a-z]{2,24}:\d+|\blocalhost(?::\d+)?",
 )
-_KEYS: Final = re.compile(
+_KEYS = re.compile(
     r"(?i:\b(?:bearer|basic)\s+\S{6,})"
     r"|(?:\b|_)(?i:sk|pk|rk|gsk|xai|hf|nvapi|pplx|key|gh[opsu]|github_pat|glpat)[-_][A-Za-z0-9_\-*.]{8,}"
     r"|\b(?:AIza|AKIA|ASIA|eyJ)[A-Za-z0-9_\-*.]{8,}"
@@ -126,50 +121,57 @@ class _Body(NamedTuple):
     param: str = ""
 
 
-def refused(status: int, text: str, headers: Mapping[str, str], *, model: str, secret: str, where: str) -> Refused:
-    """The refusal that this answer is. `where` is the upstream's address, for the operator."""
+class Asked(NamedTuple):
+    """Who was asked what: what may not be repeated to a client."""
+
+    model: str
+    secret: str
+    base_url: str
+
+
+def refused(status: int, text: str, headers: Mapping[str, str], asked: Asked) -> UpstreamError:
+    """The failure that this answer is."""
     try:
         body = _read(decode(text))
     except NotJsonError:
         body = _Body()
-    problem = _problem(status, body, headers, model=model, secret=secret)
     wait: float | None = None
     if status in _PASSING:
-        named = {"retry-after", "retry-after-ms"} & set(headers) or _named_wait(body.words) is not None
+        named = "retry-after" in headers or "retry-after-ms" in headers or _named_wait(body.words) is not None
         wait = _retry_seconds(headers, body.words) if named else 0
-    said = f": {_clean(body.message, secret)}" if body.message else ""
-    return Refused(
-        problem, wait=wait, outage=status in _OUTAGES, cause=f"the upstream at {where} answered {status}{said}"
-    )
+    said = f": {_clean(body.message, asked.secret)}" if body.message else ""
+    cause = f"the upstream at {asked.base_url} answered {status}{said}"
+    return UpstreamError(_problem(status, body, headers, asked), cause, wait=wait, outage=status in _OUTAGES)
 
 
-def reported(error: Any, *, model: str, secret: str, where: str) -> Refused:
-    """The refusal that an error object inside an answer is."""
-    code = error.get("code") if isinstance(error, dict) else None
-    kind = str(error.get("type", "")) if isinstance(error, dict) else ""
-    if isinstance(code, str) and code.isdigit():
-        code = int(code)
-    named = (status for name, status in _NAMED.items() if name in f"{kind} {code}")
-    status = code if isinstance(code, int) else next(named, 500)
+def reported(error: Any, asked: Asked) -> UpstreamError:
+    """The failure that an error object inside an answer is."""
     body = _read({"error": error})
-    problem = _problem(status, body, {}, model=model, secret=secret)
-    wait = 0 if status == 529 else None
-    cause = f"the upstream at {where} reported an error: {_clean(body.message, secret)}"
-    return Refused(problem, wait=wait, outage=status == 529, cause=cause)
+    status: Any = error.get("code") if isinstance(error, dict) else None
+    if isinstance(status, str) and status.isdigit():
+        status = int(status)
+    if not isinstance(status, int):
+        kind = f"{error.get('type', '')} {status}" if isinstance(error, dict) else ""
+        status = next((number for name, number in _NAMED.items() if name in kind), 500)
+    cause = f"the upstream at {asked.base_url} reported an error: {_clean(body.message, asked.secret)}"
+    overloaded = status == 529
+    return UpstreamError(_problem(status, body, {}, asked), cause, wait=0 if overloaded else None, outage=overloaded)
 
 
-def _problem(status: int, body: _Body, headers: Mapping[str, str], *, model: str, secret: str) -> Problem:
+def _problem(status: int, body: _Body, headers: Mapping[str, str], asked: Asked) -> Problem:
     code, message = _classified(status, body.words)
     retry_after = None
+    param = ""
     if code == "rate_limit_exceeded":
         retry_after = _retry_seconds(headers, body.words)
         message = f"The upstream is receiving too many requests. Please try again in {retry_after}s."
     elif code == "model_not_found":
-        message = f"The upstream does not know the model {model[:100]!r}, or its address is wrong."
+        message = f"The upstream does not know the model {asked.model[:100]!r}, or its address is wrong."
+        param = "model"
     elif code in {"invalid_value", "upstream_error"}:
-        detail = _clean(body.message, secret)
+        detail = _clean(body.message, asked.secret)
         message = f"{message}: {detail}" if detail else f"{message}."
-    param = "model" if code == "model_not_found" else body.param if code == "invalid_value" else ""
+        param = body.param if code == "invalid_value" else ""
     return Problem(code=code, message=message, param=param, retry_after=retry_after)
 
 

@@ -1,34 +1,24 @@
 """What a turn needs of an upstream, and how asking fails."""
 
-from typing import Any, Protocol
+from typing import Protocol
 
+from ..types.json import Json
 from ..types.problems import Problem
 
-Json = dict[str, Any]
 
+class UpstreamError(Exception):
+    """The upstream refused, or its answer broke. Only before its first payload may another one be asked."""
 
-class Refused(Exception):
-    """The upstream gave no first payload: nothing of its answer was seen."""
+    def __init__(self, problem: Problem, cause: str = "", *, wait: float | None = None, outage: bool = False) -> None:
+        """`cause` is for the operator. `wait`: seconds after which the same may succeed.
 
-    def __init__(self, problem: Problem, *, wait: float | None = None, outage: bool = False, cause: str = "") -> None:
-        """`wait`: seconds after which the same may succeed; `outage`: the server is not there, whatever it is asked.
-
-        `cause` is for the operator.
+        `outage`: the server is not there, whatever it is asked.
         """
         super().__init__(problem.message)
         self.problem = problem
+        self.cause = cause or problem.message
         self.wait = wait
         self.outage = outage
-        self.cause = cause
-
-
-class Broken(Exception):
-    """The answer broke after its first payload."""
-
-    def __init__(self, problem: Problem, *, cause: str = "") -> None:
-        super().__init__(problem.message)
-        self.problem = problem
-        self.cause = cause
 
 
 class Answer(Protocol):
@@ -40,7 +30,7 @@ class Answer(Protocol):
     async def next(self) -> list[Json] | None:
         """The next payloads, perhaps none yet; None at the end. It may be cancelled, and called again.
 
-        Raises `Broken`.
+        Raises `UpstreamError`.
         """
         ...
 
@@ -53,7 +43,7 @@ class Upstream(Protocol):
     """A model server."""
 
     async def open(self, body: Json, key: str | None) -> Answer:
-        """Ask. Raises `Refused`."""
+        """Ask. Raises `UpstreamError`."""
         ...
 
     async def close(self) -> None:

@@ -40,10 +40,14 @@ class Heard:
         await self.gate.wait()
         self.got += map(json.loads, data.splitlines())
 
-    async def finish(self, data: bytes, problem: Problem | None, *_: object) -> None:
+    async def finish(self, data: bytes, _warnings: Sequence[Warning]) -> None:
+        assert not self.finished
+        self.finished = True
+        await self.send(data)
+
+    async def refuse(self, problem: Problem) -> None:
         assert not self.finished
         self.finished, self.problem = True, problem
-        await self.send(data)
 
     async def left(self) -> None:
         await self.gone.wait()
@@ -84,6 +88,8 @@ class Case:
             client,
             server=settings.server,
             request_id="r",
+            for_codex=False,
+            watched=False,
             released=self._release,
             ended=self._end,
         )
@@ -173,8 +179,8 @@ def test_each_limit_of_time_ends_the_turn(script: list[Step], table: dict[str, A
         async with upstream(script) as up:
             case = Case(client := Heard(), [up.url], server={"keep_alive": 0.05}, **table)
             await case.over()
-            assert client.problem is not None
-            assert client.problem.code == code
+            assert case.turn.problem is not None
+            assert case.turn.problem.code == code
             assert client.types[-1:] == (["failed"] if client.started else [])
             await until(lambda: up.open == 0)
 
@@ -340,7 +346,20 @@ def test_a_connection_is_used_again_after_a_whole_answer() -> None:
         first = Case(Heard(), [url])
         await first.task
         request, routes, server = first.turn.request, first.catalog.routes("m", None), ServerSettings()
-        await Turn(request, [], routes, client := Heard(), server=server, request_id="r").run()
+        client = Heard()
+        turn = Turn(
+            request,
+            [],
+            routes,
+            client,
+            server=server,
+            request_id="r",
+            for_codex=False,
+            watched=False,
+            released=lambda: None,
+            ended=lambda _: None,
+        )
+        await turn.run()
         assert client.text == "a"
         assert connections == 1
         await first.catalog.close()

@@ -1,13 +1,11 @@
 """Prompt -> the body of a request for chat completions."""
 
-from typing import Any
-
 from ...prompt.history import EMPTY_OUTPUT
-from ...prompt.model import Model
 from ...prompt.nouns import (
     Assistant,
     AssistantMessage,
     Entry,
+    Model,
     OutputFormat,
     PastThought,
     Prompt,
@@ -16,9 +14,8 @@ from ...prompt.nouns import (
     User,
     text_of,
 )
+from ...types.json import Json
 from ...types.problems import Warning
-
-Json = dict[str, Any]
 
 
 def body(prompt: Prompt, model: Model) -> tuple[Json, list[Warning]]:

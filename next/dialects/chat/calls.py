@@ -10,21 +10,20 @@ every call the index 0. A fragment begins a new call where
 Any other fragment continues the current call at its index. A call is opened when its name is known.
 """
 
-from typing import Any, Final
+from typing import Any
 
 from ...emitter.deltas import Broke, CallArguments, CallOpened, Delta
-from ...emitter.items import WholeJson
-from ...types.json import NotJsonError, decode, encode
+from ...types.json import Json, NotJsonError, decode, encode, is_object
 from ...types.problems import Problem
 
-_RUN_UPSTREAM: Final = "srvtoolu_"
+_RUN_UPSTREAM = "srvtoolu_"
 """The prefix of the ids of calls that Claude's own server has run: clients must not run them."""
-_MOST: Final = 2048
+_MOST = 2048
 """Calls of one answer. Each is an item with several events, however short it is on the wire."""
-_TOO_MANY: Final = Problem(
+_TOO_MANY = Problem(
     code="upstream_error", message=f"The model's server sent more than {_MOST} tool calls in one answer."
 )
-_NAMELESS: Final = Problem(code="upstream_error", message="The model's server sent a tool call without a name.")
+_NAMELESS = Problem(code="upstream_error", message="The model's server sent a tool call without a name.")
 
 
 class _Call:
@@ -34,7 +33,7 @@ class _Call:
         self.key = key
         self.call_id = call_id
         self.name = ""
-        self.arguments = WholeJson()
+        self.arguments: list[str] = []
 
 
 class CallReader:
@@ -52,9 +51,9 @@ class CallReader:
     @property
     def are_complete(self) -> bool:
         """Whether the arguments of every call are valid JSON or empty."""
-        return all(_is_json("".join(call.arguments.pieces)) for call in self._calls)
+        return all(_is_json("".join(call.arguments)) for call in self._calls)
 
-    def read(self, fragment: dict[str, Any]) -> list[Delta]:
+    def read(self, fragment: Json) -> list[Delta]:
         """The deltas of one entry of `delta.tool_calls`."""
         function = fragment.get("function")
         if not isinstance(function, dict):
@@ -73,10 +72,10 @@ class CallReader:
             call.name = name
             call.call_id = call.call_id or call_id
             deltas.append(CallOpened(call.key, name, call.call_id))
-            if waiting := "".join(call.arguments.pieces):
+            if waiting := "".join(call.arguments):
                 deltas.append(CallArguments(call.key, waiting))
         if arguments := _arguments(function.get("arguments")):
-            call.arguments.add(arguments)
+            call.arguments.append(arguments)
             if call.name:
                 deltas.append(CallArguments(call.key, arguments))
         return deltas
@@ -100,7 +99,7 @@ def _begins_another(current: _Call, call_id: str, name: str) -> bool:
         return False
     if call_id or current.call_id:
         return bool(call_id) and call_id != current.call_id
-    return name != current.name or current.arguments.is_whole
+    return name != current.name or is_object("".join(current.arguments))
 
 
 def _is_json(text: str) -> bool:

@@ -1,6 +1,6 @@
 """Chunks of a chat server -> deltas. A field of the wrong type is ignored; an error is reported."""
 
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from ...emitter.deltas import (
     Broke,
@@ -12,13 +12,14 @@ from ...emitter.deltas import (
     TextDelta,
     UsageReported,
 )
+from ...types.json import Json
 from ...types.problems import Problem
 from .calls import CallReader
 from .usage import UsageReader
 
-_OPENING: Final = "<think>"
-_CLOSING: Final = "</think>"
-_MOST_HELD: Final = 1_000
+_OPENING = "<think>"
+_CLOSING = "</think>"
+_MOST_HELD = 1_000
 """Characters of white space after which no tag is expected."""
 
 
@@ -56,11 +57,9 @@ class ThinkTags:
         return [ReasoningDelta(held) if self._phase == "reasoning" else TextDelta(held)] if held else []
 
 
-Json = dict[str, Any]
-
-UNSTATED: Final = "unstated"
+UNSTATED = "unstated"
 """The finish reason that `server` supplies where a server sent its whole answer without one."""
-_STOPPED: Final = {
+_STOPPED = {
     "length": Stopped("length"),
     "max_tokens": Stopped("length"),
     "model_length": Stopped("length"),
@@ -69,16 +68,16 @@ _STOPPED: Final = {
     "refusal": Stopped("content_filter"),
 }
 """Any other reason is a regular end: `stop`, `tool_calls`, `function_call`, `eos`, `end_turn` …"""
-_COUNTS: Final = frozenset({"usage", "timings", "x_groq"})
+_COUNTS = frozenset({"usage", "timings", "x_groq"})
 """The keys of a chunk that may hold token counts."""
-_END: Final = Stopped("end")
-_FAILURES: Final = frozenset({"error", "abort", "insufficient_system_resource"})
+_END = Stopped("end")
+_FAILURES = frozenset({"error", "abort", "insufficient_system_resource"})
 """Reasons that are failures: OpenRouter's when a model failed, vLLM's and DeepSeek's when they stopped within an
 answer."""
-_REPORTED: Final = Problem(code="upstream_error", message="The model's server reported an error while it answered.")
-_MOST_ALTERNATIVES: Final = 20
+_REPORTED = Problem(code="upstream_error", message="The model's server reported an error while it answered.")
+_MOST_ALTERNATIVES = 20
 """Alternative tokens at one position: as many as a client may ask for."""
-_IMPOSSIBLE: Final = 1e300
+_IMPOSSIBLE = 1e300
 
 
 class ChunkReader:

@@ -5,25 +5,22 @@ chunk until the next. A `data:` line that is JSON by itself is therefore a chunk
 beginning of a chunk of several lines. A whole answer that is sent although a stream was requested is read as one chunk.
 """
 
-from typing import Any, Final
+from typing import Any
 
-from ...prompt.model import Model
-from ...prompt.nouns import Prompt
-from ...types.json import NotJsonError, decode, encode
+from ...prompt.nouns import Model, Prompt
+from ...types.json import Json, NotJsonError, decode, encode
 from ..lines import LONGEST, Lines, TooLongError
 from ..record import Dialect, NotAnAnswerError
 from .body import body
 from .reader import UNSTATED, ChunkReader
 
-Json = dict[str, Any]
-
-_OTHER_KEYS: Final = ("usage", "timings", "citations", "search_results")
+_OTHER_KEYS = ("usage", "timings", "citations", "search_results")
 """The keys of an answer, other than `choices`, that are read."""
-_NO_CONTENT: Final = frozenset({"annotations", "extra_content", "provider_specific_fields", "role"})
+_NO_CONTENT = frozenset({"annotations", "extra_content", "provider_specific_fields", "role"})
 """Keys of a delta that add no content to the answer."""
-_TRIED: Final = 64 * 1024
+_TRIED = 64 * 1024
 """Bytes up to which a chunk of several lines is decoded after each line; a longer one only at its empty line."""
-_TOO_LONG: Final = "a line of the stream is too long"
+_TOO_LONG = "a line of the stream is too long"
 
 
 class Frames:
@@ -195,4 +192,4 @@ def _reader(prompt: Prompt, model: Model) -> ChunkReader:
     return ChunkReader(think_tags=model.settings.think_tags, logprobs="logprobs" in prompt.sampling)
 
 
-CHAT: Final = Dialect("/chat/completions", body, Frames, _reader, failure, tokens_of)
+CHAT = Dialect("/chat/completions", body, Frames, _reader, failure, tokens_of)

@@ -4,22 +4,19 @@ Counts grow while an answer is written, and a later report may leave out counts 
 last one that was not zero. What is no count (text, fractions, nulls) is ignored.
 """
 
-from typing import Any, Final
-
+from ...types.json import Json
 from ...types.response import InputTokensDetails, OutputTokensDetails, Usage
 
-Json = dict[str, Any]
-
-_INPUT_DETAILS: Final = ("prompt_tokens_details", "input_tokens_details")
-_OUTPUT_DETAILS: Final = ("completion_tokens_details", "output_tokens_details")
-_CACHED: Final = (
+_INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details")
+_OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
+_CACHED = (
     "cached_tokens", "prompt_cache_hit_tokens", "num_cached_tokens", "cache_read_input_tokens", "cache_read_tokens",
 )  # fmt: skip
-_WRITTEN: Final = (
+_WRITTEN = (
     "cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens", "cache_write_input_tokens",
 )  # fmt: skip
-_REASONING: Final = ("reasoning_tokens", "thinking_tokens")
-_MOST: Final = 1 << 53
+_REASONING = ("reasoning_tokens", "thinking_tokens")
+_MOST = 1 << 53
 """A larger number is no count of tokens, and JavaScript could not read it."""
 
 
