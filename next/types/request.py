@@ -135,7 +135,7 @@ class JsonSchemaFormat(Shape, rename={"schema_": "schema"}):
         }
 
 
-class TextConfig(Shape, frozen=True):
+class TextConfig(Shape):
     """Format and length of the answer's text. Without a format it is plain."""
 
     format: Any = None
@@ -189,7 +189,7 @@ class Request(Shape):
     """As it was posted, for the same reason."""
     choice: Any = "auto"
     """The same, parsed: a word, a `ChosenTool` or `AllowedTools`."""
-    text: TextConfig = TextConfig()
+    text: TextConfig = msgspec.field(default_factory=TextConfig)
     parallel_tool_calls: bool | None = None
     max_tool_calls: Annotated[int, Meta(ge=1)] | None = None
     reasoning: ReasoningConfig | None = None

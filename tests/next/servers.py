@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
@@ -119,11 +120,12 @@ async def _play(script: Sequence[Step] | bytes, writer: asyncio.StreamWriter) ->
 
 
 @asynccontextmanager
-async def upstream(*scripts: Sequence[Step] | bytes) -> AsyncIterator[Upstream]:
+async def upstream(*scripts: Sequence[Step] | bytes, tls: ssl.SSLContext | None = None) -> AsyncIterator[Upstream]:
     """A model server that follows these scripts."""
     model = Upstream(*scripts)
-    server = await asyncio.start_server(model.serve, "127.0.0.1", 0)
-    model.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+    server = await asyncio.start_server(model.serve, "127.0.0.1", 0, ssl=tls)
+    scheme = "https" if tls else "http"
+    model.url = f"{scheme}://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
     try:
         yield model
     finally:

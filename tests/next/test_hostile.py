@@ -126,6 +126,10 @@ def test_two_keys_are_refused_where_there_are_keys(tmp_path: Path) -> None:
             assert (await talk(url, post(ASK, mine))).startswith(b"HTTP/1.1 200 ")
             for headers in ([], [mine, mine], ["authorization: Bearer other"]):
                 assert (await talk(url, post(ASK, *headers))).startswith(b"HTTP/1.1 401 ")
+            assert (await talk(url, post(ASK, mine.replace("Bearer", "bearer")))).startswith(b"HTTP/1.1 200 ")
+            refused = post(ASK, "x: 1").replace(b"connection: close\r\n", b"")
+            late = await talk(url, refused[:-5], 0.2, refused[-5:] + post(ASK, mine))
+            assert [part[:4] for part in late.split(b"HTTP/1.1 ")[1:]] == [b"401 ", b"200 "]
 
     asyncio.run(test())
 
