@@ -2,6 +2,7 @@
 
 from starlette.types import Receive, Scope, Send
 
+from ..tools.table import SHAPES
 from ..turns.turn import Turn
 from ..types.parse import decode, parse
 from ..types.problems import ProblemError
@@ -27,7 +28,7 @@ class Responses:
             return await answer_problem(send, error.problem)
         try:
             body = await read_body(receive, headers, state.settings.server.max_body_bytes)
-            request, warnings = parse(decode(body))
+            request, warnings = parse(decode(body), SHAPES)
             turn = Turn(
                 request,
                 warnings,

@@ -11,7 +11,7 @@ from ..prompt.nouns import Model
 from ..types.events import Event
 from ..types.json import Json
 from ..types.problems import Warning
-from ..types.request import Request
+from ..types.request import ENCRYPTED_REASONING, Request
 from ..types.response import Usage
 from .record import Dialect
 
@@ -82,5 +82,5 @@ class DialectTurn:
 
 def _wants_reasoning(request: Request) -> bool:
     asked = request.reasoning
-    summary = asked is not None and (asked.summary or asked.generate_summary)
-    return bool(summary) or "reasoning.encrypted_content" in request.include
+    summary = asked is not None and (asked.wanted_summary)
+    return bool(summary) or ENCRYPTED_REASONING in request.include

@@ -8,8 +8,9 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..types import events as e
+from ..types.json import Json
 from ..types.problems import Problem
-from ..types.request import Request
+from ..types.request import Format, JsonObjectFormat, JsonSchemaFormat, ReasoningConfig, Request
 from ..types.response import IncompleteDetails, OutputItem, Response, ResponseError, Usage, new_id
 from .rules import Ending
 
@@ -61,9 +62,7 @@ def _error(problem: Problem) -> ResponseError:
 
 def opening_response(request: Request) -> Response:
     """The response before the model has written anything."""
-    reasoning = request.reasoning
-    form = request.text.format
-    text: dict[str, Any] = {"format": {"type": "text"} if form is None else form.echo()}
+    text: Json = {"format": _format(request.text.format)}
     if request.text.verbosity is not None:
         text["verbosity"] = request.text.verbosity
     return Response(
@@ -82,10 +81,28 @@ def opening_response(request: Request) -> Response:
         parallel_tool_calls=request.parallel_tool_calls is not False,
         prompt_cache_key=request.prompt_cache_key,
         safety_identifier=request.safety_identifier,
-        reasoning=None if reasoning is None else reasoning.echo(),
+        reasoning=None if request.reasoning is None else _reasoning(request.reasoning),
         service_tier=request.service_tier if request.service_tier in _TIERS else "default",
         text=text,
         tool_choice=request.tool_choice,
         tools=[{**_FUNCTION, **tool} if tool.get("type") == "function" else tool for tool in request.tools],
         truncation=request.truncation or "disabled",
     )
+
+
+def _format(form: Format | None) -> Json:
+    match form:
+        case JsonObjectFormat():
+            return {"type": "json_object"}
+        case JsonSchemaFormat():
+            schema: Json = {"type": "json_schema", "name": form.name, "description": form.description}
+            return {**schema, "schema": form.schema_, "strict": form.strict is True}
+        case _:
+            return {"type": "text"}
+
+
+def _reasoning(asked: ReasoningConfig) -> Json:
+    told: Json = {"effort": asked.effort, "summary": asked.wanted_summary}
+    if asked.context is not None:  # without a word of the client, all turns are sent
+        told["context"] = "current_turn" if asked.context == "current_turn" else "all_turns"
+    return told

@@ -4,7 +4,7 @@ from typing import Any
 
 from ..tools.table import Tools
 from ..types.problems import Warning
-from ..types.request import EFFORTS, JsonSchemaFormat, Request
+from ..types.request import EFFORTS, LOGPROBS, JsonObjectFormat, JsonSchemaFormat, Request
 from .items import conversation
 from .nouns import Model, OutputFormat, Prompt
 
@@ -12,7 +12,6 @@ _HINTS = (
     "metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "user",
 )  # fmt: skip
 """Parameters that do not change the answer: sent where the upstream takes them. A client would miss the tier."""
-_LOGPROBS = "message.output_text.logprobs"
 
 
 def build(request: Request, model: Model) -> tuple[Prompt, Tools, list[Warning]]:
@@ -42,11 +41,11 @@ def _output(request: Request) -> OutputFormat | None:
     form = request.text.format
     if isinstance(form, JsonSchemaFormat):
         return OutputFormat(name=form.name, schema=form.schema_, description=form.description, strict=form.strict)
-    return None if form is None else OutputFormat()
+    return OutputFormat() if isinstance(form, JsonObjectFormat) else None
 
 
 def _sampling(request: Request) -> dict[str, Any]:
-    logprobs = bool(request.top_logprobs) or _LOGPROBS in request.include
+    logprobs = bool(request.top_logprobs) or LOGPROBS in request.include
     wanted = {
         "temperature": request.temperature,
         "top_p": request.top_p,

@@ -1,10 +1,11 @@
 """Input items -> the conversation of a prompt. What cannot be sent is refused with its path."""
 
 from functools import partial
-from typing import Any, assert_never
+from typing import Any
 
+from ..tools.function import FunctionCallItem, FunctionCallOutputItem
 from ..types.problems import Warning, refuse
-from ..types.request import FunctionCall, FunctionCallOutput, Item, Message, Reasoning, RefusalPart, Request
+from ..types.request import Item, Message, Reasoning, RefusalPart, Request, TextPart
 from .history import History, id_for
 from .nouns import AssistantMessage, Entry, Model, Parts, PastThought, System, Text, User
 
@@ -19,8 +20,8 @@ def conversation(request: Request, model: Model) -> tuple[list[Entry], list[Warn
     if isinstance(request.input, str):
         reader.add_user(_texts(request.input), "input")
     else:
-        for index, item in enumerate(request.input):
-            reader.read(item, f"input[{index}]")
+        for index, item in enumerate(request.items):
+            reader.read(item, request.path_of(index))
     entries = reader.history.entries()
     if reader.head:
         entries.insert(0, System("\n\n".join(reader.head)))
@@ -48,12 +49,12 @@ class _Reader:
                 thoughts = [thought.text for thought in (item.content or item.summary or []) if thought.text.strip()]
                 if thoughts:
                     self.history.add_reasoning(PastThought("\n\n".join(thoughts)), path)
-            case FunctionCall():
+            case FunctionCallItem():
                 self.history.add_call(item.call_id, item.name, item.arguments, path)
-            case FunctionCallOutput():
-                self.history.add_output(item.call_id, _texts(item.output), path)
+            case FunctionCallOutputItem():
+                self.history.add_output(item.call_id or "", _texts(item.output), path)
             case _:
-                assert_never(item)
+                raise refuse("invalid_value", f"'{path}.type' is '{getattr(item, 'type', '')}'", f"{path}.type")
 
     def instruct(self, text: str, path: str) -> None:
         """Instructions of the developer."""
@@ -91,7 +92,10 @@ def _texts(content: Any) -> Parts:
     """The parts that are not empty."""
     if isinstance(content, str):
         return (Text(content),) if content.strip() else ()
-    texts = [part.refusal if isinstance(part, RefusalPart) else part.text for part in content]
+    texts = [
+        part.refusal if isinstance(part, RefusalPart) else part.text if isinstance(part, TextPart) else ""
+        for part in content
+    ]
     return tuple([Text(text) for text in texts if text.strip()])
 
 

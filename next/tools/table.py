@@ -6,8 +6,16 @@ import msgspec
 
 from ..emitter.items import OpenCall, Position
 from ..types.json import Json
+from ..types.parse import ToolShapes
 from ..types.problems import Warning, refuse
-from ..types.request import AllowedTools, ChosenTool, FunctionTool, Request
+from ..types.request import AllowedTools, ChosenTool, Request
+from .function import FunctionCallItem, FunctionCallOutputItem, FunctionTool
+
+SHAPES = ToolShapes(
+    tools={"function": FunctionTool},
+    items={"function_call": FunctionCallItem, "function_call_output": FunctionCallOutputItem},
+    named=frozenset({"function"}),
+)
 
 
 class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -10,28 +10,38 @@ from .json import Json
 from .problems import ProblemError, Warning, refuse
 from .request import (
     ITEMS,
-    PARTS,
+    AdditionalTools,
     AllowedTools,
     ChosenTool,
-    FunctionTool,
     Item,
-    JsonObjectFormat,
-    JsonSchemaFormat,
+    NamespaceTool,
+    OtherItem,
     OtherTool,
     Request,
-    TextConfig,
+    SettingsUpdate,
+    Shape,
     Tool,
+    ToolItem,
 )
-from .unsupported import KNOWN, SHOWN, refuse_unsupported, unknown_parameters
+from .unsupported import KNOWN, SHOWN, refuse_unsupported, warnings_about
 
 _T = TypeVar("_T")
+_S = TypeVar("_S", bound=Shape)
 
 _MOST_ITEMS = 16_384
+_MOST_PARTS = 32_768
+"""Entries of all lists inside items: content parts, thoughts, commands, outputs, tools."""
 _MOST_TOOLS = 1_024
+_MOST_VALUES = 250_000
+"""JSON values of a body, counted by the signs that begin one, also in strings. One of two bytes becomes an object of a
+hundred; the most items, parts and tools need fewer."""
+_DEEPEST = 128
+"""Levels of nesting. Enough for any schema, and far fewer than encoders can write."""
 _LONGEST = 512
 """Characters of a value of `metadata`."""
-_MOST_VALUES = 1_000_000
-"""JSON values of a body, counted by the signs that begin one, also in strings."""
+_LISTS = ("content", "output", "summary", "tools")
+_LISTS_OF_ACTIONS = ("command", "commands")
+_NO_PICTURE = "[A picture was left out here: this server keeps no files.]"
 _CHAT = (
     "This is the body of a chat completion: it has 'messages', and no 'input'. In the Responses API the conversation "
     "is 'input': a text, or a list of messages."
@@ -42,6 +52,7 @@ _REFERENCE = (
 )
 _FAULT = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$(?P<path>.*)`)?", re.DOTALL)
 _EXPECTED = re.compile(r"Expected `(?P<types>[^`]+)`, got `(?P<got>\w+)`")
+_UNKNOWN = re.compile(r"Invalid value '(?P<value>.*)'", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
 _NAMES = {
     "str": "a string",
@@ -54,40 +65,176 @@ _NAMES = {
 }
 
 
+class ToolShapes(NamedTuple):
+    """The shapes of tools, and of their calls and outputs, by `type`: those of `tools/`."""
+
+    tools: Mapping[str, type[Tool]]
+    items: Mapping[str, type[ToolItem]]
+    named: frozenset[str]
+    """The types of tools that differ by their names."""
+
+
 def decode(body: bytes) -> Json:
-    """The JSON object in a body, which holds no more values than a machine can bear."""
+    """The JSON object in a body, which holds no more values than a machine can bear, and can be written again."""
     if body.count(b",") + body.count(b"{") + body.count(b"[") > _MOST_VALUES:
-        raise refuse("invalid_json", f"The body holds more than {_MOST_VALUES} JSON values.")
+        message = f"Invalid value for 'body': it contains more than the {_MOST_VALUES} JSON values that are allowed."
+        raise refuse("invalid_value", message, "body")
     try:
         raw = msgspec.json.decode(body)
+    except UnicodeDecodeError:
+        raise refuse("invalid_json", "The body is not valid JSON: it is not UTF-8.") from None
     except RecursionError:
-        raise refuse("invalid_json", "The body is nested too deeply.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise _too_deep() from None
+    except msgspec.MsgspecError as error:
         raise refuse("invalid_json", f"The body is not valid JSON: {error}.") from None
-    if not isinstance(raw, dict):
-        raise refuse("invalid_json", f"The body must be a JSON object, not {_name(raw)}.")
-    return raw
+    level: list[Any] = [_object(raw, "body")]
+    for _ in range(_DEEPEST):
+        level = [
+            child
+            for node in level
+            for child in (node.values() if type(node) is dict else node)
+            if (kind := type(child)) is dict or kind is list
+        ]
+        if not level:
+            return raw  # type: ignore[no-any-return] # `_object` has seen to it
+    raise _too_deep()
 
 
-def parse(raw: Json) -> tuple[Request, list[Warning]]:
+def parse(raw: Json, shapes: ToolShapes) -> tuple[Request, list[Warning]]:
     """The request in this object, and a warning for each parameter without an effect."""
     refuse_unsupported(raw)
     posted = {key: value for key, value in raw.items() if value is not None}
+    if "messages" in posted and "input" not in posted:
+        raise refuse("missing_required_parameter", _CHAT, "input")
     if posted.get("model", "") == "":
         raise _missing("model")
     if "input" not in posted:
-        raise refuse("missing_required_parameter", _CHAT, "input") if "messages" in posted else _missing("input")
-    parsed = {key: value for key, value in posted.items() if key in KNOWN} | {"input": _input(posted["input"])}
+        raise _missing("input")
+    reader = _Reader(shapes)
+    parsed = {key: value for key, value in posted.items() if key in KNOWN}
+    parsed["input"] = reader.input(posted["input"])
     if "tools" in posted:
-        parsed["offers"] = _each(posted["tools"], "tools", _tool, most=_MOST_TOOLS)
+        parsed["offers"] = reader.tools(posted["tools"], "tools")
+    reader.refuse_many_tools(parsed.get("offers", ()), parsed["input"])
     if "tool_choice" in posted:
-        parsed["choice"] = _choice(posted["tool_choice"])
-    if "text" in posted:
-        parsed["text"] = _text(posted["text"])
-    return shaped(Request, parsed, ""), unknown_parameters(posted)
+        parsed["choice"] = reader.choice(posted["tool_choice"])
+    if isinstance(text := posted.get("text"), dict):
+        parsed["text"] = {key: value for key, value in text.items() if value is not None}
+    request = _shaped(Request, parsed, "")
+    return request, warnings_about(posted, request)
 
 
-def shaped(shape: type[_T], raw: Json, path: str) -> _T:
+class _Reader:
+    """Reads what has a shape by its `type`."""
+
+    def __init__(self, shapes: ToolShapes) -> None:
+        self._shapes = shapes
+
+    def input(self, raw: Any) -> str | tuple[Item, ...]:
+        """A text, or items. All entries of lists in them are counted before any item is read."""
+        if isinstance(raw, str):
+            return raw
+        entries = 0
+        for index, item in enumerate(raw if isinstance(raw, list) else ()):
+            entries += _entries(item)
+            if entries > _MOST_PARTS:
+                message = f"Invalid value for 'input[{index}]': up to here the input contains {entries} content parts"
+                message += f" and other list entries, and at most {_MOST_PARTS} are allowed."
+                raise refuse("invalid_value", message, f"input[{index}]")
+        return _each(raw, "input", self._item, _MOST_ITEMS, "a string or an array of items")
+
+    def tools(self, raw: Any, path: str) -> tuple[Tool, ...]:
+        """Tools, those of namespaces within them."""
+        return _each(raw, path, self._tool, _MOST_TOOLS)
+
+    def choice(self, raw: Any) -> Any:
+        """One of three words, one tool, or a list of allowed tools."""
+        path = "tool_choice"
+        if raw in ("auto", "none", "required"):
+            return raw
+        if isinstance(raw, str):
+            message = f"Invalid value for '{path}': expected 'auto', 'none', 'required' or an object."
+            raise refuse("invalid_value", message, path)
+        if not isinstance(raw, dict):
+            raise _wrong_type(path, "a string or an object", raw)
+        choice, kind = _typed(raw, path)
+        if kind != "allowed_tools":
+            return self._chosen(choice, path)
+        if choice.get("tools") is None:
+            raise _missing(f"{path}.tools")
+        tools = _each(choice["tools"], f"{path}.tools", self._chosen, _MOST_TOOLS)
+        known = {key: value for key, value in choice.items() if value is not None}
+        return _shaped(AllowedTools, {**known, "tools": tools}, path)
+
+    def refuse_many_tools(self, offers: tuple[Tool, ...], items: str | tuple[Item, ...]) -> None:
+        """Refuses more tools than allowed in the whole turn: in `tools`, in `input` and in namespaces."""
+        added = [tool for item in items if isinstance(item, AdditionalTools) for tool in item.tools]
+        count = sum(len(tool.tools) if isinstance(tool, NamespaceTool) else 1 for tool in (*offers, *added))
+        if count > _MOST_TOOLS:
+            message = f"Invalid value for 'tools': there are {count} in all, and at most {_MOST_TOOLS} are allowed."
+            raise refuse("invalid_value", message, "tools")
+
+    def _item(self, raw: Any, path: str) -> Item:
+        """One item, by its `type`. Without one it is a message, or a reference, of which OpenAI's types allow it."""
+        item = _object(raw, path)
+        if item.get("type") is None:
+            is_message = "role" in item or "content" in item or item.get("id") is None
+            item = {**item, "type": "message" if is_message else "item_reference"}
+        item, kind = _typed(item, path)
+        if kind == "item_reference":
+            raise refuse("unsupported_parameter", f"'{path}' {_REFERENCE}", path)
+        shape: type[Item] | None = ITEMS.get(kind) or self._shapes.items.get(kind)
+        if shape is None:
+            return OtherItem(type=kind, members=item)
+        if kind == "computer_call_output":
+            item = {**item, "output": _with_picture(item.get("output"))}
+        elif shape is SettingsUpdate:
+            item = {**item, "members": item}
+        elif "tools" in shape.__struct_fields__:
+            if item.get("tools") is None:
+                raise _missing(f"{path}.tools")
+            item = {**item, "tools": self.tools(item["tools"], f"{path}.tools")}
+        return _shaped(shape, item, path)
+
+    def _tool(self, raw: Any, path: str) -> Tool:
+        tool, kind = _typed(raw, path)
+        if kind != "namespace":
+            return _shaped(self._shapes.tools.get(kind, OtherTool), tool, path)
+        if tool.get("tools") is None:
+            raise _missing(f"{path}.tools")
+        return _shaped(NamespaceTool, {**tool, "tools": self.tools(tool["tools"], f"{path}.tools")}, path)
+
+    def _chosen(self, raw: Any, path: str) -> ChosenTool:
+        tool, kind = _typed(raw, path)
+        if (kind == "namespace" or kind in self._shapes.named) and tool.get("name") is None:
+            raise _missing(f"{path}.name")
+        return _shaped(ChosenTool, tool, path)
+
+
+def _entries(raw: Any) -> int:
+    """How many parts, thoughts, commands, outputs or tools this item has."""
+    if not isinstance(raw, dict):
+        return 0
+    count = 0
+    for name in _LISTS:
+        if isinstance(held := raw.get(name), list):
+            count += len(held) + (sum(map(_entries, held)) if name == "tools" else 0)
+    if isinstance(action := raw.get("action"), dict):
+        count += sum(len(words) for key in _LISTS_OF_ACTIONS if isinstance(words := action.get(key), list))
+    return count
+
+
+def _with_picture(output: Any) -> Any:
+    """What a computer showed, as content parts."""
+    if output is not None and not isinstance(output, dict):
+        return output
+    url = (output or {}).get("image_url")
+    if isinstance(url, str):
+        return [{"type": "input_image", "image_url": url, "detail": (output or {}).get("detail")}]
+    return [{"type": "input_text", "text": _NO_PICTURE}]
+
+
+def _shaped(shape: type[_S], raw: Json, path: str) -> _S:
     """The object of this shape. Refuses the first fault, by its exact path."""
     try:
         return msgspec.convert(raw, shape)
@@ -95,95 +242,17 @@ def shaped(shape: type[_T], raw: Json, path: str) -> _T:
         raise _fault(str(error), raw, path) from None
 
 
-def _each(
-    raw: Any, path: str, read: Callable[[Any, str], _T], most: int | None = None, expected: str = "an array"
-) -> tuple[_T, ...]:
+def _each(raw: Any, path: str, read: Callable[[Any, str], _T], most: int, expected: str = "an array") -> tuple[_T, ...]:
     if not isinstance(raw, list):
         raise _wrong_type(path, expected, raw)
-    if most is not None and len(raw) > most:
-        message = f"Invalid value for '{path}': there are {len(raw)}, and at most {most} are allowed."
+    if len(raw) > most:
+        message = f"Invalid value for '{path}': it contains {len(raw)} entries, and at most {most} are allowed."
         raise refuse("invalid_value", message, path)
     return tuple([read(entry, f"{path}[{index}]") for index, entry in enumerate(raw)])
 
 
-def _input(raw: Any) -> str | tuple[Item, ...]:
-    return raw if isinstance(raw, str) else _each(raw, "input", _item, _MOST_ITEMS, "a string or an array of items")
-
-
-def _item(raw: Any, path: str) -> Item:
-    """One item, by its `type`. Without one it is a message, or a reference, of which OpenAI's types allow it."""
-    item = _object(raw, path)
-    if item.get("type") is None:
-        is_message = "role" in item or "content" in item or item.get("id") is None
-        item = {**item, "type": "message" if is_message else "item_reference"}
-    item, kind = _typed(item, path)
-    if kind == "item_reference":
-        raise refuse("unsupported_parameter", f"'{path}' {_REFERENCE}", path)
-    shape = _known(ITEMS, kind, path)
-    for name in ("content", "output"):
-        if kind != "reasoning" and name in shape.__struct_fields__:
-            if item.get(name) is None:
-                raise _missing(f"{path}.{name}")
-            item = {**item, name: _content(item[name], f"{path}.{name}")}
-    return shaped(shape, item, path)
-
-
-def _content(raw: Any, path: str) -> Any:
-    return raw if isinstance(raw, str) else _each(raw, path, _part, expected="a string or an array of content parts")
-
-
-def _part(raw: Any, path: str) -> Any:
-    part, kind = _typed(raw, path)
-    return shaped(_known(PARTS, kind, path), part, path)
-
-
-def _known(shapes: Mapping[str, type[_T]], kind: str, path: str) -> type[_T]:
-    if kind in shapes:
-        return shapes[kind]
-    message = f"'{path}.type' is '{kind[:SHOWN]}', which this server cannot send to the model."
-    raise refuse("invalid_value", message, f"{path}.type")
-
-
-def _tool(raw: Any, path: str) -> Tool:
-    tool, kind = _typed(raw, path)
-    return shaped(FunctionTool, tool, path) if kind == "function" else shaped(OtherTool, tool, path)
-
-
-def _choice(raw: Any) -> Any:
-    path = "tool_choice"
-    if raw in ("auto", "none", "required"):
-        return raw
-    if isinstance(raw, str):
-        message = f"Invalid value for '{path}': expected 'auto', 'none', 'required' or an object."
-        raise refuse("invalid_value", message, path)
-    if not isinstance(raw, dict):
-        raise _wrong_type(path, "a string or an object", raw)
-    choice, kind = _typed(raw, path)
-    if kind != "allowed_tools":
-        return _chosen(choice, path)
-    if choice.get("tools") is None:
-        raise _missing(f"{path}.tools")
-    tools = _each(choice["tools"], f"{path}.tools", _chosen)
-    return shaped(AllowedTools, {**choice, "tools": tools}, path)
-
-
-def _chosen(raw: Any, path: str) -> ChosenTool:
-    tool, kind = _typed(raw, path)
-    if kind == "function" and tool.get("name") is None:
-        raise _missing(f"{path}.name")
-    return shaped(ChosenTool, tool, path)
-
-
-def _text(raw: Any) -> TextConfig:
-    text = {key: value for key, value in _object(raw, "text").items() if value is not None}
-    if "format" in text:
-        form, kind = _typed(text["format"], "text.format")
-        if kind not in ("text", "json_object", "json_schema"):
-            message = "Invalid value for 'text.format.type': expected one of 'text', 'json_object', 'json_schema'."
-            raise refuse("invalid_value", message, "text.format.type")
-        shapes: dict[str, type[msgspec.Struct]] = {"json_object": JsonObjectFormat, "json_schema": JsonSchemaFormat}
-        text["format"] = None if kind == "text" else shaped(shapes[kind], form, "text.format")
-    return shaped(TextConfig, text, "text")
+def _too_deep() -> ProblemError:
+    return refuse("invalid_json", f"The body is nested too deeply: more than {_DEEPEST} levels.")
 
 
 def _object(raw: Any, path: str) -> Json:
@@ -226,8 +295,13 @@ def _fault(message: str, raw: Any, path: str) -> ProblemError:
     path = f"{path}{inner}".removeprefix(".")
     if missing := _MISSING.fullmatch(what):
         return _missing(f"{path}.{missing['name']}".removeprefix("."))
+    if (unknown := _UNKNOWN.fullmatch(what)) and path.endswith("].type"):
+        message = f"'{path}' is '{unknown['value'][:SHOWN]}', which this server cannot send to the model."
+        return refuse("invalid_value", message, path)
     if expected := _EXPECTED.fullmatch(what):
         types = [_NAMES.get(name, name) for name in expected["types"].split(" | ") if name != "null"]
+        if path.endswith((".content", ".output")):
+            types[-1] += " of content parts"
         got = _NAMES.get(expected["got"], expected["got"])
         text = f"Invalid type for '{path}': expected {' or '.join(types)}, but got {got}."
         return refuse("invalid_type", text, path)

@@ -1,10 +1,21 @@
 """Parameters that are refused, and parameters that have no effect."""
 
+from collections.abc import Iterator
+
 import msgspec
 
 from .json import Json
 from .problems import Warning, refuse
-from .request import ReasoningConfig, Request, TextConfig
+from .request import (
+    ENCRYPTED_REASONING,
+    LOGPROBS,
+    SERVICE_TIERS,
+    CacheOptions,
+    ReasoningConfig,
+    Request,
+    StreamOptions,
+    TextConfig,
+)
 
 _STEERING = frozenset(
     {
@@ -30,13 +41,31 @@ _BACKGROUND = (
     "'background: true' is not supported. This server is stateless and could not hand the response out later: "
     "leave it out, and use 'stream: true' for long answers."
 )
-_QUIET = frozenset({"background", "client_metadata", "input", "stream_options"})
-"""Parameters without an effect that no client misses. Codex sends `client_metadata` for the logs of its own servers."""
-KNOWN = frozenset(field.encode_name for field in msgspec.structs.fields(Request)) - {"offers", "choice"}
-_MEMBERS = {
-    "reasoning": frozenset(field.encode_name for field in msgspec.structs.fields(ReasoningConfig)),
-    "text": frozenset(field.encode_name for field in msgspec.structs.fields(TextConfig)),
+_OURS = {"choice", "offers", "positions", "previous_response_id"}
+KNOWN = frozenset(field.encode_name for field in msgspec.structs.fields(Request)) - _OURS
+"""The parameters that a client may post."""
+_QUIET = frozenset({"client_metadata"})
+"""Parameters without an effect that no client misses: Codex sends them for the logs of its own servers."""
+_GROUPS = {
+    "prompt_cache_options": CacheOptions,
+    "reasoning": ReasoningConfig,
+    "stream_options": StreamOptions,
+    "text": TextConfig,
 }
+_MEMBERS = {name: frozenset(shape.__struct_fields__) for name, shape in _GROUPS.items()}
+"""The known members of parameters that are objects."""
+_CONTEXTS = frozenset({"auto", "all_turns", "current_turn"})
+_INCLUDES_OF_TOOLS = {
+    "code_interpreter_call.outputs": "code_interpreter",
+    "computer_call_output.output.image_url": "computer",
+    "file_search_call.results": "file_search",
+    "web_search_call.action.sources": "web_search",
+    "web_search_call.results": "web_search",
+}
+"""What `include` may ask about calls of a hosted tool, and how the types of this tool begin. Without the tool there are
+no such calls, and nothing is missed."""
+_INCLUDES = frozenset({LOGPROBS, ENCRYPTED_REASONING, "message.input_image.image_url"})
+"""The others that have an effect, or are about the input, which an answer never contains."""
 _MOST_NAMED = 50
 """Unknown parameters that are named in warnings. One more warning counts the rest."""
 SHOWN = 64
@@ -55,15 +84,44 @@ def refuse_unsupported(posted: Json) -> None:
         raise refuse("unsupported_parameter", _BACKGROUND, "background")
 
 
-def unknown_parameters(posted: Json) -> list[Warning]:
+def warnings_about(posted: Json, request: Request) -> list[Warning]:
     """A warning for each parameter that has no effect, where the client could expect one."""
     unknown = [key for key in posted if key not in KNOWN and key not in _QUIET]
     for name, known in _MEMBERS.items():
-        if isinstance(group := posted.get(name), dict):
-            unknown += [f"{name}.{key}" for key, value in group.items() if key not in known and value is not None]
-    named = [key[:SHOWN] for key in unknown[:_MOST_NAMED]]
-    warnings = [Warning(key, "unknown parameter", f"'{key}' has no effect on this server.") for key in named]
+        if name in posted:
+            unknown += [
+                f"{name}.{key}" for key, value in posted[name].items() if key not in known and value is not None
+            ]
+    told = [(key[:SHOWN], "unknown parameter", "") for key in unknown[:_MOST_NAMED]]
+    warnings = [*told, *_without_effect(request)]
+    found = [Warning(path, feature, f"'{path}' has no effect on this server{why}.") for path, feature, why in warnings]
     if len(unknown) > _MOST_NAMED:
         details = f"{len(unknown) - _MOST_NAMED} other parameters have no effect on this server either."
-        warnings.append(Warning("", "unknown parameter", details))
-    return warnings
+        found.insert(_MOST_NAMED, Warning("", "unknown parameter", details))
+    return found
+
+
+def _without_effect(request: Request) -> Iterator[tuple[str, str, str]]:
+    """Path, feature and reason of known parameters with values that have no effect."""
+    if request.prompt_cache_options and request.prompt_cache_options.prewarm:
+        why = ": a model's server fills its cache only with an answer, and is not asked for one"
+        yield "prompt_cache_options.prewarm", "prompt_cache_options", why
+    if request.truncation == "auto":
+        yield "truncation", "truncation", ": a conversation that is too long is an error"
+    reasoning = request.reasoning or ReasoningConfig()
+    if reasoning.mode not in (None, "standard"):
+        yield "reasoning.mode", "reasoning.mode", ": models think as usual"
+    if reasoning.context not in {None, *_CONTEXTS}:
+        yield "reasoning.context", "reasoning.context", ": reasoning of all turns is sent"
+    if request.stream_options and request.stream_options.include_obfuscation:
+        yield "stream_options.include_obfuscation", "include_obfuscation", ": it sends no padding"
+    for index, entry in enumerate(request.context_management):
+        if entry.type != "compaction" or entry.compact_threshold is None:
+            yield f"context_management[{index}]", "context_management", ": it is no compaction with a threshold"
+    if (request.service_tier or "auto") not in SERVICE_TIERS:
+        yield "service_tier", "service_tier", ": it names no tier that is known here"
+    kinds = [str(tool.get("type")) for tool in request.tools]
+    for index, name in enumerate(request.include):
+        of_tool = _INCLUDES_OF_TOOLS.get(name)
+        if any(kind.startswith(of_tool) for kind in kinds) if of_tool else name not in _INCLUDES:
+            yield f"include[{index}]", "include", ""

@@ -7,9 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
+
 from next.catalog import Catalog
 from next.settings.load import Settings
 from next.settings.tables import ServerSettings
+from next.tools.table import SHAPES
 from next.turns.turn import Turn, Why
 from next.types.events import Event
 from next.types.parse import parse
@@ -78,7 +80,7 @@ class Case:
         model = {"upstreams": list(upstreams)}
         tables = {"server": {"watch": 0, **(server or {})}, "upstreams": upstreams, "models": {"m": model}}
         settings = Settings.model_validate_json(json.dumps(tables))
-        request, warnings = parse({"model": "m", "input": "Hi", "stream": stream})
+        request, warnings = parse({"model": "m", "input": "Hi", "stream": stream}, SHAPES)
         self.catalog = Catalog(settings)
         self.released = self.ended = 0
         self.turn = Turn(
