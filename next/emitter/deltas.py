@@ -27,12 +27,56 @@ class ReasoningDelta(msgspec.Struct):
     text: str
 
 
+class ThoughtEnded(msgspec.Struct):
+    """The reasoning so far, with its provider state, is one item: what follows is another one."""
+
+
+class AnnotationAdded(msgspec.Struct):
+    """A citation, as the client gets it except for its offsets in the text.
+
+    The cited text begins `from_start` characters before the end of what was written, and ends `from_end` before it.
+    """
+
+    annotation: dict[str, Any]
+    from_start: int = 0
+    from_end: int = 0
+
+
+class ImageWritten(msgspec.Struct):
+    """A complete image, in base64, and its format (`png`, …; empty if it is not known)."""
+
+    data: str
+    format: str = ""
+
+
+class SearchMade(msgspec.Struct):
+    """A search of the web that the model's server made, with the URLs of the pages that it found."""
+
+    query: str
+    urls: tuple[str, ...] = ()
+    failed: bool = False
+
+
+class ProviderStateAdded(msgspec.Struct):
+    """Provider state: fields that the upstream must get back in the next turn, such as a signature.
+
+    It belongs to the call that was opened under `key`, or to the whole answer. Only the dialect can interpret it.
+    """
+
+    fields: dict[str, Any]
+    key: int | None = None
+
+
 class CallOpened(msgspec.Struct):
-    """A tool call begins. `key` identifies it within its turn; `call_id` is the upstream's, empty if it gave none."""
+    """A tool call begins. `key` identifies it within its turn; `call_id` is the upstream's, empty if it gave none.
+
+    `provider_state` is what the upstream must get back with this call.
+    """
 
     key: int
     name: str
     call_id: str = ""
+    provider_state: dict[str, Any] = {}
 
 
 class CallArguments(msgspec.Struct):
@@ -60,4 +104,18 @@ class Broke(msgspec.Struct):
     problem: Problem
 
 
-Delta = TextDelta | RefusalDelta | ReasoningDelta | CallOpened | CallArguments | UsageReported | Stopped | Broke
+Delta = (
+    TextDelta
+    | RefusalDelta
+    | ReasoningDelta
+    | ThoughtEnded
+    | AnnotationAdded
+    | ImageWritten
+    | SearchMade
+    | ProviderStateAdded
+    | CallOpened
+    | CallArguments
+    | UsageReported
+    | Stopped
+    | Broke
+)

@@ -95,6 +95,10 @@ class Emitter:
                     self._stopped = delta.reason
                 case d.Broke():
                     events += self.fail(delta.problem)
+                case (
+                    d.ThoughtEnded() | d.AnnotationAdded() | d.ImageWritten() | d.SearchMade() | d.ProviderStateAdded()
+                ):
+                    pass
             if self.over:
                 break
         return events

@@ -201,7 +201,7 @@ class History:
             if not isinstance(piece, _PastCall):
                 pieces.append(piece)
                 continue
-            pieces.append(Call(piece.id, piece.name, self._object(piece)))
+            pieces.append(Call(piece.id, piece.name, self._object(piece), {}))
             parts = tuple([part for output in piece.outputs for part in output])
             if not piece.outputs:
                 missing.append(piece.path)

@@ -88,7 +88,7 @@ class _Reader:
         self.warnings.append(Warning(path, "empty content", f"{path} was left out: it is empty."))
 
 
-def _texts(content: Any) -> Parts:
+def _texts(content: Any) -> tuple[Text, ...]:
     """The parts that are not empty."""
     if isinstance(content, str):
         return (Text(content),) if content.strip() else ()

@@ -1,5 +1,6 @@
 """What a model is asked, in no dialect: frozen nouns, which dialects translate into the body for an upstream."""
 
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -29,21 +30,64 @@ class Text(msgspec.Struct, frozen=True, gc=False):
     """Text of any author."""
 
     text: str
+    ends_cached: bool = False
+    """Whether the client wants the prompt to be cached up to its end. The same for other parts."""
 
 
-Parts = tuple[Text, ...]
+class Image(msgspec.Struct, frozen=True, gc=False):
+    """A picture: a data URI or an address that may be fetched."""
+
+    url: str
+    detail: str | None = None
+    """The resolution to read it at, as the client gives it."""
+    ends_cached: bool = False
+
+
+class File(msgspec.Struct, frozen=True, gc=False):
+    """A file."""
+
+    name: str
+    url: str
+    """A data URI, or an address that the upstream may fetch."""
+    ends_cached: bool = False
+
+
+class Audio(msgspec.Struct, frozen=True, gc=False):
+    """A recording, in base64."""
+
+    data: str
+    format: str
+    ends_cached: bool = False
+
+
+Part = Text | Image | File | Audio
+Parts = tuple[Part, ...]
+
+
+class RefusalText(msgspec.Struct, frozen=True, gc=False):
+    """The text of a refusal to answer."""
+
+    text: str
 
 
 class AssistantMessage(msgspec.Struct, frozen=True, gc=False):
     """One message of the assistant."""
 
-    parts: Parts
+    parts: tuple[Text | RefusalText, ...]
 
 
 class PastThought(msgspec.Struct, frozen=True, gc=False):
     """Reasoning of the assistant."""
 
     text: str
+    continued: bool = False
+    """Whether it is the exact text of the same model: it then continues the thought before it."""
+
+
+class ProviderState(msgspec.Struct, frozen=True, gc=False):
+    """What the upstream wants back with the assistant's turn, such as signatures of reasoning."""
+
+    fields: Json
 
 
 class Call(msgspec.Struct, frozen=True, gc=False):
@@ -54,9 +98,11 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     name: str
     arguments: str
     """A JSON object, byte for byte as the model wrote it."""
+    state: Json
+    """What the upstream wants back with this call."""
 
 
-Piece = AssistantMessage | PastThought | Call
+Piece = AssistantMessage | PastThought | ProviderState | Call
 
 
 class System(msgspec.Struct, frozen=True, gc=False):
@@ -114,6 +160,6 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters that do not change the answer, and that this upstream takes."""
 
 
-def text_of(parts: Parts) -> str:
-    """The text of these parts, joined by line breaks."""
-    return "\n".join([part.text for part in parts])
+def text_of(parts: Iterable[Part | RefusalText]) -> str:
+    """The text in these parts, joined by line breaks."""
+    return "\n".join([part.text for part in parts if isinstance(part, Text | RefusalText)])

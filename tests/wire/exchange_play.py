@@ -55,7 +55,8 @@ class _Play:
 
     def answered(self, ask: Ask) -> list[Step]:
         """What the upstream answers to its next ask."""
-        self.lines.append({"ask": {"path": ask.path, "body": ask.body}})
+        key = {"authorization": ask.headers["authorization"]} if "authorization" in ask.headers else {}
+        self.lines.append({"ask": {"path": ask.path, **key, "body": ask.body}})
         self.asks.append(ask)
         if len(self.asks) > len(self.script.replies):
             return [Status(500, {"error": {"message": "The exchange has no answer to this ask."}})]
@@ -84,8 +85,8 @@ class _Play:
             for line in self.script.steps:
                 self.lines.append(line)
                 match line:
-                    case {"get": str(path)}:
-                        self.got(await client.get(path, headers=line.get("headers")))
+                    case {"get": str(path)} | {"options": str(path)}:
+                        self.got(await client.request(next(iter(line)).upper(), path, headers=line.get("headers")))
                     case {"post": str(path)}:
                         self.got(await client.post(path, **self.posted(line)))
                     case {"open": str(gate)}:
@@ -119,6 +120,10 @@ class _Play:
             events = events_of(answer.content)
             self.streams.append(events)
             self.lines += self.names.named([{"response": head}, *({"event": event} for event in events)])
+            return
+        if answer.headers.get("content-type") != "application/json":
+            message = "\n".join(sorted(answer.text.split("\n")))
+            self.lines.append(self.names.named({"response": {**head, "message": message}}))
             return
         self.bodies.append(answer.json())
         self.lines.append(self.names.named({"response": {**head, "body": answer.json()}}))
@@ -190,6 +195,7 @@ def play(folder: Path, stage: Stage) -> Played:
     played, case = _Play(folder), case_of(folder)
     upstream = case.format(played.answered)
     addresses = {UPSTREAM: stage.base_url(case).removesuffix(upstream.base_path)}
+    upstream.takes_empty_bodies = True
     with ExitStack() as stack:
         if "search" in case.shared:
             kind = case.shared["search"]["backend"]

@@ -16,7 +16,7 @@ SEARCH: Final = "http://search.example"
 EXCHANGES: Final = folders("exchanges", ["exchange.jsonl"])
 each_exchange = pytest.mark.parametrize("folder", EXCHANGES, ids=[folder.name for folder in EXCHANGES])
 
-STEPS: Final = frozenset({"get", "post", "connect", "frame", "read", "open"})
+STEPS: Final = frozenset({"get", "post", "options", "connect", "frame", "read", "open"})
 """Lines that say what the client does."""
 RECEIVED: Final = frozenset({"response", "event", "closed"})
 """Lines that say what the client gets."""

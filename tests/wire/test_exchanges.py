@@ -7,11 +7,13 @@ Each folder of `exchanges/` is one behaviour:
 
 A line of exchange.jsonl is an object, and its first member says what it is:
 
-    client sends      {"post": PATH, "headers": {}, "body": …}, {"get": PATH}; `"bytes"` is a body in hexadecimal digits
+    client sends      {"post": PATH, "headers": {}, "body": …}, {"get": PATH}, {"options": PATH}; `"bytes"` is a body in
+                      hexadecimal digits
                       {"frame": …} over its websocket; a text is sent as it is. {"connect": {"headers": {}}} before it
     client waits      {"read": TYPES} until an event of each type has come; `closed` is the end of the connection
                       {"open": NAME} lets the upstream go on that waits at {"gate": NAME}
-    client gets       {"response": {"status": 200, "headers": {}, "body": …}}, {"event": …}, {"closed": CODE}
+    client gets       {"response": {"status": 200, "headers": {}, "body": …}}, {"event": …}, {"closed": CODE};
+                      a body that is not JSON is a `"message"`: its lines in the order of the alphabet
     upstream          {"ask": …} is what it is asked; the lines after it are its answer: {"payload": …}, {"gate": NAME},
                       {"cut": true}, {"end": true}, {"status": 500, "body": …}, or {"hang": true},
                       after which the connection must be closed by us

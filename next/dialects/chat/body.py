@@ -4,11 +4,13 @@ from ...prompt.history import EMPTY_OUTPUT
 from ...prompt.nouns import (
     Assistant,
     AssistantMessage,
+    Call,
     Entry,
     Model,
     OutputFormat,
     PastThought,
     Prompt,
+    ProviderState,
     System,
     ToolOutput,
     User,
@@ -58,7 +60,9 @@ def _assistant(entry: Assistant, *, give_back: bool) -> Json:
                 texts.append(text_of(piece.parts))
             case PastThought():
                 reasoning.append(piece.text)
-            case _:
+            case ProviderState():
+                pass
+            case Call():
                 function = {"name": piece.name, "arguments": piece.arguments}
                 calls.append({"id": piece.id, "type": "function", "function": function})
     message: Json = {"role": "assistant", "content": "\n\n".join(texts) or None}

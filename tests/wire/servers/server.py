@@ -205,6 +205,8 @@ class ScriptedUpstream:
 
     def _all_faults(self, ask: Ask) -> list[str]:
         body: object = ask.body
+        if not ask.raw:
+            return []
         return self.faults(ask) if isinstance(body, dict) else ["the body is not a JSON object"]
 
     async def _step(self, step: Step, ask: Ask, writer: asyncio.StreamWriter) -> bool:  # noqa: C901 — one case per step
@@ -255,7 +257,8 @@ class ScriptedUpstream:
 
     @staticmethod
     async def _whole(writer: asyncio.StreamWriter, step: Status) -> bool:
-        body = step.body if isinstance(step.body, bytes) else json.dumps(step.body or {}).encode()
+        told = step.body.encode("latin-1") if isinstance(step.body, str) else step.body
+        body = told if isinstance(told, bytes) else json.dumps(told or {}).encode()
         headers = {"content-type": "application/json", "content-length": str(len(body)), **step.headers}
         head = f"HTTP/1.1 {step.status} {_REASONS.get(step.status, 'Scripted')}\r\n"
         head += "".join(f"{name}: {value}\r\n" for name, value in headers.items())

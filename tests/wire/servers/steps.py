@@ -42,10 +42,13 @@ class Hang:
 
 @dataclass(frozen=True)
 class Status:
-    """Answer with this status and body instead of a stream. It is the script's only step."""
+    """Answer with this status and body instead of a stream. It is the script's only step.
+
+    A text is sent as it is, a byte for each character.
+    """
 
     status: int
-    body: Json | bytes | None = None
+    body: Json | bytes | str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -1,0 +1,1 @@
+"""Pictures and files at addresses that clients name."""

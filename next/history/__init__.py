@@ -1,0 +1,1 @@
+"""Conversations that have grown long, and what clients carry for this server."""

@@ -1,0 +1,1 @@
+"""What is known of providers: facts, and words of their errors."""
