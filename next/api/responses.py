@@ -37,6 +37,7 @@ class Responses:
                 server=state.settings.server,
                 request_id=scope["request_id"],
                 for_codex=_is_codex(headers),
+                may_know=key is None and state.settings.server.is_local,
                 watched=state.record.keeps,
                 released=lambda: state.limits.leave(slot),
                 ended=lambda ended: state.note(ended, key, body),

@@ -13,8 +13,8 @@ from typing import NamedTuple
 from ..catalog import Route
 from ..dialects.turn import DialectTurn
 from ..types.json import Json
-from ..types.problems import ProblemError
-from ..upstreams.errors import NO_ANSWER, too_slow
+from ..types.problems import Problem, ProblemError
+from ..upstreams.errors import too_slow
 from ..upstreams.port import Answer, UpstreamError
 
 _PATIENCE = 5
@@ -59,15 +59,23 @@ async def first_payload(
             except ProblemError:
                 continue  # the request cannot be put to this model
             retried(refusal.cause if refusal else "")
-        for left in range(route.model.upstream.retries, -1, -1):
-            try:
-                return await _opened(route, turn, kept=kept)
-            except UpstreamError as error:
-                refusal = error
-                if not left or error.wait is None or error.wait > _PATIENCE:
-                    break
-                retried(error.cause)
-                await asyncio.sleep(error.wait)
+        breaker = route.upstream.breaker
+        try:
+            breaker.check()
+            for left in range(route.model.upstream.retries, -1, -1):
+                try:
+                    asked = await _opened(route, turn, kept=kept)
+                except UpstreamError as error:
+                    if not left or error.wait is None or error.wait > _PATIENCE:
+                        breaker.failed(error)
+                        raise
+                    retried(error.cause)
+                    await asyncio.sleep(error.wait)
+                else:
+                    breaker.answered()
+                    return asked
+        except UpstreamError as error:
+            refusal = error
         if refusal is not None and refusal.problem.code not in _ELSEWHERE:
             break
     assert refusal is not None  # noqa: S101 — there is a route
@@ -81,15 +89,18 @@ async def _opened(route: Route, turn: DialectTurn, *, kept: bool) -> Asked:
         async with asyncio.timeout(patience):
             answer = await route.upstream.open(turn.body, route.key)
             answer.pieces = [] if kept else None
-            payloads: list[Json] | None = []
+            payloads: list[Json] = []
             while not payloads:
-                payloads = await answer.next()
-                if payloads is None:
-                    raise UpstreamError(NO_ANSWER)
+                payloads = await answer.next() or []
             asked, answer = Asked(route, turn, answer, payloads), None
             return asked
     except TimeoutError:
-        raise UpstreamError(too_slow("did not answer", patience), outage=True) from None
+        raise too_slow("did not answer", patience, route.model.upstream.base_url) from None
+    except UpstreamError as error:
+        if route.key and error.problem.code == "upstream_auth_error":  # the caller's own key
+            message = "The upstream of this model does not accept your key."
+            raise UpstreamError(Problem(code="invalid_api_key", message=message), error.cause) from None
+        raise
     finally:
         if answer is not None:
             answer.close()

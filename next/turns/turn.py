@@ -28,7 +28,7 @@ from ..settings.tables import ServerSettings
 from ..types.events import Event, LastEvent
 from ..types.problems import Problem, ProblemError, Warning, refuse
 from ..types.request import Request
-from ..upstreams.errors import too_slow
+from ..upstreams.errors import explained, too_slow
 from ..upstreams.port import Answer, UpstreamError
 from .attempts import Asked, first_payload
 
@@ -103,11 +103,15 @@ class Turn:
         server: ServerSettings,
         request_id: str,
         for_codex: bool,
+        may_know: bool,
         watched: bool,
         released: Callable[[], None],
         ended: Callable[["Turn"], None],
     ) -> None:
-        """`released` frees the turn's slot, `ended` is called when all is over."""
+        """`may_know`: the client runs this server, and is told why an upstream failed.
+
+        `released` frees the turn's slot, `ended` is called when all is over.
+        """
         self.request = request
         self.request_id = request_id
         self.warnings = list(warnings)
@@ -130,6 +134,7 @@ class Turn:
         self._client = client
         self._server = server
         self._for_codex = for_codex
+        self._may_know = may_know
         self._released = released
         self._ended = ended
         self._lifecycle = Lifecycle(request)
@@ -169,8 +174,7 @@ class Turn:
             if why is not Why.LEFT:
                 ending = self._stopped(why)
         except UpstreamError as error:
-            self.cause = error.cause
-            ending = self._failed(error.problem)
+            ending = self._broke(error)
         except ProblemError as error:
             ending = error.problem
         except Exception as error:  # a fault of ours: the response fails, the stream is not cut
@@ -308,6 +312,11 @@ class Turn:
             return self.dialect.emitter.fail(problem)
         return [*self._begun(), self._lifecycle.last(ENDINGS["failure"], [], None, problem)]
 
+    def _broke(self, error: UpstreamError) -> Ending:
+        self.cause = error.cause
+        tells = self._may_know and self.dialect is None
+        return self._failed(explained(error.problem, error.cause) if tells else error.problem)
+
     def _stopped(self, why: Why) -> Ending:
         """The last events of a turn that something from outside ends."""
         if why in (Why.INTERRUPTED, Why.CANCELLED):
@@ -319,11 +328,9 @@ class Turn:
             return self._failed(STOPPED)
         limits = self.route.model.upstream
         if why is Why.SILENT:
-            problem = too_slow("stopped talking", limits.timeout)
-        else:
-            problem = too_slow("took too long", limits.turn_timeout or 0)
-        self.cause = problem.message
-        return self._failed(problem)
+            return self._broke(too_slow("stopped talking", limits.timeout, limits.base_url))
+        what = "took too long" if self.dialect is not None else "did not answer"
+        return self._broke(too_slow(what, limits.turn_timeout or 0, limits.base_url))
 
     def _late_warnings(self) -> Sequence[Warning]:
         return self.dialect.late_warnings if self.dialect else ()

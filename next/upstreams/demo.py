@@ -4,6 +4,7 @@ import asyncio
 import re
 
 from ..types.json import Json
+from .breaker import Breaker
 
 _PAUSE = 0.02
 """Seconds between two words, so that a stream looks like one."""
@@ -15,6 +16,9 @@ _TEXT = (
 
 class Demo:
     """The upstream of the embedded model."""
+
+    def __init__(self) -> None:
+        self.breaker = Breaker(0)
 
     async def open(self, body: Json, key: str | None) -> "DemoAnswer":
         """Its answer to this body."""

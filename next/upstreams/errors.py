@@ -7,13 +7,15 @@ page, or anything else that is not JSON, is neither quoted nor searched: it may 
 import math
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import aiohttp
+from msgspec.structs import replace
 
-from ..types.json import NotJsonError, decode, encode
+from ..types.json import Json, NotJsonError, decode
 from ..types.problems import Problem
 from .port import UpstreamError
 
@@ -22,40 +24,140 @@ def _failed(message: str) -> Problem:
     return Problem(code="upstream_error", message=message)
 
 
-BROKE_OFF = _failed("The connection to the upstream broke off.")
-NO_ANSWER = _failed("The upstream closed the connection without an answer.")
-TOO_LARGE = _failed("The model's server sent more than one answer may contain (`max_answer_bytes`).")
+_BROKE_OFF = _failed("The connection to the upstream broke off.")
+_NO_ANSWER = _failed("The upstream closed the connection without an answer.")
+_TOO_LARGE = _failed("The model's server sent more than one answer may contain (`max_answer_bytes`).")
 _UNREACHABLE = _failed("The upstream could not be reached.")
 _INSECURE = _failed("The upstream could not be reached: no secure connection to it can be made.")
-_NOT_HTTP = _failed("The upstream sent an invalid answer: the answer is not HTTP.")
 
 
-def invalid_answer(how: str) -> Problem:
-    """The problem of an answer that is not in the expected form."""
-    return _failed(f"The upstream sent an invalid answer: {how}.")
+class Asked(NamedTuple):
+    """Who was asked what: for the words of what went wrong, and what may not be repeated to a client."""
+
+    model: str
+    secret: str
+    base_url: str
+
+    @property
+    def where(self) -> str:
+        """The upstream, for the operator."""
+        return _where(self.base_url.replace(self.secret, "…") if self.secret else self.base_url)
+
+    def broke_off(self) -> UpstreamError:
+        """The connection ended in the middle of something."""
+        return UpstreamError(_BROKE_OFF, f"{self.where} broke off the connection.")
+
+    def no_answer(self) -> UpstreamError:
+        """The answer ended before anything came."""
+        return UpstreamError(_NO_ANSWER, f"{self.where} closed the connection without an answer.")
+
+    def too_large(self) -> UpstreamError:
+        """The answer is larger than any may be."""
+        return UpstreamError(_TOO_LARGE)
+
+    def invalid(self, how: str) -> UpstreamError:
+        """The answer is not in the expected form."""
+        return UpstreamError(
+            _failed(f"The upstream sent an invalid answer: {how}."), f"{self.where} sent an invalid answer: {how}."
+        )
+
+    def unreached(self, error: Exception) -> UpstreamError:
+        """No head of an answer came, because of this error."""
+        where = self.where
+        match error:
+            case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
+                advice = "Perhaps it speaks plain http, or its certificate is not trusted here."
+                return UpstreamError(_INSECURE, f"{where} makes no secure connection: {error}. {advice}", outage=True)
+            case aiohttp.ClientConnectorDNSError():
+                why = "cannot be found: its name has no address. Is the name in base_url right?"
+                return UpstreamError(_UNREACHABLE, f"{where} {why}", wait=0, outage=True)
+            case aiohttp.ClientConnectorError(os_error=ConnectionRefusedError()):
+                return UpstreamError(
+                    _UNREACHABLE, f"{where} refused the connection. Is it running?", wait=0, outage=True
+                )
+            case aiohttp.ClientConnectorError():
+                why = f"cannot be reached: {error.os_error.strerror or 'no connection'}."
+                return UpstreamError(_UNREACHABLE, f"{where} {why}", wait=0, outage=True)
+            case aiohttp.ConnectionTimeoutError():
+                return UpstreamError(_UNREACHABLE, f"{where} accepted no connection in time.", wait=0, outage=True)
+            case aiohttp.ClientResponseError() | ValueError():
+                return self.invalid("the answer is not HTTP")
+            case _:
+                return self.broke_off()
+
+    def refused(self, status: int, text: str, headers: Mapping[str, str]) -> UpstreamError:
+        """The answer is an HTTP error."""
+        try:
+            body = _read(decode(text))
+        except NotJsonError:
+            body = _Body()
+        wait: float | None = None
+        if status in _PASSING:
+            named = "retry-after" in headers or "retry-after-ms" in headers or _named_wait(body.words) is not None
+            wait = _retry_seconds(headers, body.words) if named else 0
+        cause = self._told(f"answered {status}", body)
+        return UpstreamError(self._problem(status, body, headers), cause, wait=wait, outage=status in _OUTAGES)
+
+    def reported(self, error: Any) -> UpstreamError:
+        """The answer holds this error."""
+        body = _read({"error": error})
+        status: Any = error.get("code") if isinstance(error, dict) else None
+        if isinstance(status, str) and status.isdigit():
+            status = int(status)
+        if not isinstance(status, int):
+            kind = f"{error.get('type', '')} {status}" if isinstance(error, dict) else ""
+            status = next((number for name, number in _NAMED.items() if name in kind), 500)
+        overloaded = status == 529
+        cause = self._told("reported an error", body)
+        return UpstreamError(self._problem(status, body, {}), cause, wait=0 if overloaded else None, outage=overloaded)
+
+    def _told(self, what: str, body: "_Body") -> str:
+        said = _clean(body.message, self.secret)
+        return f"{self.where} {what}: {said}" if said else f"{self.where} {what}."
+
+    def _problem(self, status: int, body: "_Body", headers: Mapping[str, str]) -> Problem:
+        code, message = _classified(status, body)
+        retry_after = None
+        param = ""
+        if code == "rate_limit_exceeded":
+            retry_after = _retry_seconds(headers, body.words)
+            message = f"The upstream is receiving too many requests. Please try again in {retry_after}s."
+        elif code == "model_not_found":
+            message = f"The upstream does not know the model {self.model[:100]!r}, or its address is wrong."
+            param = "model"
+        elif code in {"invalid_value", "upstream_error"}:
+            detail = _clean(body.message, self.secret)
+            message = f"{message}: {detail}" if detail else f"{message}."
+            param = body.param if code == "invalid_value" else ""
+        return Problem(code=code, message=message, param=param, retry_after=retry_after)
 
 
-def too_slow(what: str, seconds: float) -> Problem:
-    """The problem of an upstream that did not do something in time."""
-    return Problem(code="upstream_timeout", message=f"The model's server {what}: it was given {seconds:g} seconds.")
+def too_slow(what: str, seconds: float, base_url: str | None) -> UpstreamError:
+    """The failure of an upstream that did not do something in time."""
+    told = f"{what}: it was given {seconds:g} seconds."
+    problem = Problem(code="upstream_timeout", message=f"The model's server {told}")
+    return UpstreamError(problem, f"{_where(base_url or '')} {told}", outage=True)
 
 
-def unreached(error: Exception, base_url: str) -> UpstreamError:
-    """The failure to get the head of an answer."""
-    where = f"the upstream at {base_url}"
-    match error:
-        case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
-            return UpstreamError(_INSECURE, f"no secure connection to {where}: {error}", outage=True)
-        case aiohttp.ClientConnectorDNSError():
-            return UpstreamError(_UNREACHABLE, f"the name of {where} has no address", wait=0, outage=True)
-        case aiohttp.ClientConnectorError():
-            return UpstreamError(_UNREACHABLE, f"nothing listens at {where}", wait=0, outage=True)
-        case aiohttp.ConnectionTimeoutError():
-            return UpstreamError(_UNREACHABLE, f"no connection to {where} in time", wait=0, outage=True)
-        case aiohttp.ClientResponseError() | aiohttp.ClientPayloadError() | ValueError():
-            return UpstreamError(_NOT_HTTP, f"{where} does not speak HTTP")
-        case _:
-            return UpstreamError(NO_ANSWER, f"{where} closed the connection without an answer")
+def _where(base_url: str) -> str:
+    """An upstream at this address, without what may be secret."""
+    parts = urlsplit(base_url)
+    return f"The upstream at {parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+_ALL_IN_CAUSE = frozenset({"upstream_error", "upstream_timeout"})
+_HIDDEN = frozenset({"content_policy_violation", "internal_error", "invalid_api_key", "invalid_value"})
+
+
+def explained(problem: Problem, cause: str) -> Problem:
+    """The problem for a caller who runs this server: with the upstream's address, and why it failed."""
+    if problem.code in _HIDDEN or not cause.startswith("The upstream at "):  # the message says all
+        return problem
+    if problem.code == "upstream_auth_error":  # what the upstream wrote may be about the key
+        cause = cause.partition(": ")[0].removesuffix(".") + "."
+    cause = cause if cause.endswith((".", "…", "!", "?")) else f"{cause}."
+    message = cause if problem.code in _ALL_IN_CAUSE else f"{problem.message} {cause}"
+    return replace(problem, message=message)
 
 
 _RETRY_SECONDS = 5
@@ -92,12 +194,14 @@ _TOO_LONG = _words(
 _POLICY = _words("content_policy_violation|content_filter|safety system")
 _QUOTA = _words("insufficient_quota|exceeded your current quota")
 _BAD_KEY = _words("invalid.api.key|incorrect api key")
-_TOO_LARGE = _words(r"request_too_large|exceeds the maximum size|(entity|payload) too large")
+_LARGE = _words(r"request_too_large|exceeds the maximum size|(entity|payload) too large")
 _WAIT = _words(
     r"\bretryDelay\W{1,6}(?P<delay>\d{1,6}(?:\.\d{1,9})?)s",
     r"\b(?:retry|try again) in (?P<time>\d{1,6}(?:\.\d{1,9})?) ?(?P<unit>ms|s|seconds?|m|minutes?)\b",
 )
 """A time to wait, as Google and others write it into an error."""
+_UNSUPPORTED = _words(r"\b(?:not|isn't|aren't) supported\b|\bunsupported\b|\bdo(?:es)? not support\b")
+"""A status 500 that means an unsupported request: llama.cpp without a projector."""
 _PAGE = _words(r"<(?:!doctype|html|head|body)\b")
 _TRACE = re.compile(r"Traceback \(most recent call last\)|\bFile \"|\n[ \t]+at \S+[ (]|\bgoroutine \d+ \[")
 """Where a stack trace begins."""
@@ -113,6 +217,31 @@ _KEYS = re.compile(
 )
 
 
+_ECHOES = frozenset({"ctx", "failed_generation", "input"})
+"""Keys under which servers repeat the request, or what the model wrote: not about the error."""
+_DEEPEST = 8
+_FIRST_NAME = re.compile(r"[a-z_]{1,40}")
+_NAMES = {
+    "frequency_penalty": "frequency_penalty",
+    "logprobs": "top_logprobs",
+    "max_completion_tokens": "max_output_tokens",
+    "max_tokens": "max_output_tokens",
+    "parallel_tool_calls": "parallel_tool_calls",
+    "presence_penalty": "presence_penalty",
+    "reasoning_effort": "reasoning.effort",
+    "response_format": "text.format",
+    "service_tier": "service_tier",
+    "temperature": "temperature",
+    "tool_choice": "tool_choice",
+    "tools": "tools",
+    "top_logprobs": "top_logprobs",
+    "top_p": "top_p",
+    "verbosity": "text.verbosity",
+}
+"""Parameters of chat completions, and their names in a request of the Responses API. Others are positions in messages
+that the client never wrote."""
+
+
 class _Body(NamedTuple):
     """The error in a body: its text, to be searched; its message, to be quoted; and the parameter that it names."""
 
@@ -121,74 +250,22 @@ class _Body(NamedTuple):
     param: str = ""
 
 
-class Asked(NamedTuple):
-    """Who was asked what: what may not be repeated to a client."""
-
-    model: str
-    secret: str
-    base_url: str
-
-
-def refused(status: int, text: str, headers: Mapping[str, str], asked: Asked) -> UpstreamError:
-    """The failure that this answer is."""
-    try:
-        body = _read(decode(text))
-    except NotJsonError:
-        body = _Body()
-    wait: float | None = None
-    if status in _PASSING:
-        named = "retry-after" in headers or "retry-after-ms" in headers or _named_wait(body.words) is not None
-        wait = _retry_seconds(headers, body.words) if named else 0
-    said = f": {_clean(body.message, asked.secret)}" if body.message else ""
-    cause = f"the upstream at {asked.base_url} answered {status}{said}"
-    return UpstreamError(_problem(status, body, headers, asked), cause, wait=wait, outage=status in _OUTAGES)
-
-
-def reported(error: Any, asked: Asked) -> UpstreamError:
-    """The failure that an error object inside an answer is."""
-    body = _read({"error": error})
-    status: Any = error.get("code") if isinstance(error, dict) else None
-    if isinstance(status, str) and status.isdigit():
-        status = int(status)
-    if not isinstance(status, int):
-        kind = f"{error.get('type', '')} {status}" if isinstance(error, dict) else ""
-        status = next((number for name, number in _NAMED.items() if name in kind), 500)
-    cause = f"the upstream at {asked.base_url} reported an error: {_clean(body.message, asked.secret)}"
-    overloaded = status == 529
-    return UpstreamError(_problem(status, body, {}, asked), cause, wait=0 if overloaded else None, outage=overloaded)
-
-
-def _problem(status: int, body: _Body, headers: Mapping[str, str], asked: Asked) -> Problem:
-    code, message = _classified(status, body.words)
-    retry_after = None
-    param = ""
-    if code == "rate_limit_exceeded":
-        retry_after = _retry_seconds(headers, body.words)
-        message = f"The upstream is receiving too many requests. Please try again in {retry_after}s."
-    elif code == "model_not_found":
-        message = f"The upstream does not know the model {asked.model[:100]!r}, or its address is wrong."
-        param = "model"
-    elif code in {"invalid_value", "upstream_error"}:
-        detail = _clean(body.message, asked.secret)
-        message = f"{message}: {detail}" if detail else f"{message}."
-        param = body.param if code == "invalid_value" else ""
-    return Problem(code=code, message=message, param=param, retry_after=retry_after)
-
-
-def _classified(status: int, text: str) -> tuple[str, str]:
+def _classified(status: int, body: _Body) -> tuple[str, str]:
     """The code of a problem and the start of its message."""
-    client = status in {400, 413, 422}
+    text, client = body.words, status in {400, 413, 422}
     used_up = bool(_QUOTA.search(text)) and (status != 429 or "insufficient_quota" in text or _named_wait(text) is None)
     if status == 402 or (status in {400, 403, 429} and used_up):
         return "insufficient_quota", "The quota at the upstream is used up. Check its plan and billing."
     if status in {401, 403} or (client and _BAD_KEY.search(text)):
         return "upstream_auth_error", "The upstream refused this server's key. Its operator must check the key."
-    if status == 413 or (client and _TOO_LARGE.search(text)):
+    if status == 413 or (client and _LARGE.search(text)):
         return "request_too_large", "The request is larger than the upstream accepts. Send less."
     if client and _TOO_LONG.search(text):
         return "context_length_exceeded", "The input is longer than this model's context window. Send less of it."
     if client and _POLICY.search(text):
         return "content_policy_violation", "The upstream refused the input because of its content policy."
+    if status == 500 and _UNSUPPORTED.search(body.message):
+        return "invalid_value", "The upstream refused the request"
     if status in {408, 504}:
         return "upstream_timeout", "The upstream took too long to answer. Please try again."
     if status in {404, 429}:
@@ -231,11 +308,28 @@ def _read(body: Any) -> _Body:
         body = next((entry for entry in body if isinstance(entry, dict)), None)
     if not isinstance(body, dict):
         return _Body()
-    error = body.get("error", body)
+    error, faults = body.get("error", body), body.get("detail")
     param = error.get("param") if isinstance(error, dict) else None
+    if isinstance(faults, list) and faults and isinstance(faults[0], dict):
+        param = _path(faults[0])
     message = _message(body)
-    words = encode(body)[:20_000].decode("utf-8", "ignore")
-    return _Body(words, "" if _PAGE.search(message) else message, param if isinstance(param, str) else "")
+    found = _FIRST_NAME.match(param) if isinstance(param, str) else None
+    named = _NAMES.get(found[0], "") if found else ""
+    return _Body(" ".join(_texts(body, _DEEPEST))[:20_000], "" if _PAGE.search(message) else message, named)
+
+
+def _texts(held: Any, levels: int) -> Iterator[str]:
+    """Keys and texts in their order, without echoes of the request."""
+    if isinstance(held, str):
+        yield held
+    elif isinstance(held, dict) and levels:
+        for key, value in held.items():
+            if key not in _ECHOES:
+                yield key
+                yield from _texts(value, levels - 1)
+    elif isinstance(held, list) and levels:
+        for each in held:
+            yield from _texts(each, levels - 1)
 
 
 def _message(held: Any) -> str:
@@ -245,8 +339,16 @@ def _message(held: Any) -> str:
         held = next((held[key] for key in ("error", "message", "detail", "errors", "msg") if held.get(key)), None)
     if isinstance(held, list):  # FastAPI's list of faults
         faults = [each.get("msg") or each.get("message") for each in held[:3] if isinstance(each, dict)]
-        return "; ".join([fault for fault in faults if isinstance(fault, str)])
+        paths = [_path(each) for each in held[:3] if isinstance(each, dict)]
+        told = [f"{path}: {fault}" if path else fault for path, fault in zip(paths, faults, strict=True) if fault]
+        return "; ".join([fault for fault in told if isinstance(fault, str)])
     return held if isinstance(held, str) else ""
+
+
+def _path(fault: Json) -> str:
+    """The path at which FastAPI found a fault, without the leading `body`."""
+    steps = fault.get("loc")
+    return ".".join([str(step) for step in steps[:10] if step != "body"]) if isinstance(steps, list) else ""
 
 
 def _clean(text: str, secret: str) -> str:

@@ -13,7 +13,8 @@ import aiohttp
 from ..dialects.record import Dialect, NotAnAnswerError
 from ..settings.tables import UpstreamSettings
 from ..types.json import Json, encode
-from . import errors
+from .breaker import Breaker
+from .errors import Asked
 from .port import UpstreamError
 
 _LARGE = 1024 * 1024
@@ -33,6 +34,7 @@ class HttpUpstream:
 
     def __init__(self, settings: UpstreamSettings, dialect: Dialect, most: int) -> None:
         """`most`: bytes of one answer."""
+        self.breaker = Breaker(settings.breaker_failures)
         self.dialect = dialect
         self.most = most
         self._settings = settings
@@ -41,17 +43,17 @@ class HttpUpstream:
 
     async def open(self, body: Json, key: str | None) -> "HttpAnswer":
         """Ask, and wait for the head of the answer. Raises `UpstreamError`."""
-        asked = errors.Asked(str(body.get("model")), key or self._key, self._settings.base_url or "")
+        asked = Asked(str(body.get("model")), key or self._key, self._settings.base_url or "")
         try:
             response = await self._post(encode(body), asked)
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise errors.unreached(error, asked.base_url) from None
+            raise asked.unreached(error) from None
         if response.status == 200 and response.headers.get("content-encoding", "identity") == "identity":
             return HttpAnswer(response, self.dialect, asked, self.most)
         try:
             if response.status == 200:
-                raise UpstreamError(errors.invalid_answer("the answer is compressed"))
-            raise errors.refused(response.status, await _text(response), response.headers, asked)
+                raise asked.invalid("the answer is compressed")
+            raise asked.refused(response.status, await _text(response), response.headers)
         finally:
             response.close()
 
@@ -60,7 +62,7 @@ class HttpUpstream:
         if self._session is not None:
             await self._session.close()
 
-    async def _post(self, body: bytes, asked: errors.Asked) -> aiohttp.ClientResponse:
+    async def _post(self, body: bytes, asked: Asked) -> aiohttp.ClientResponse:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
@@ -86,12 +88,14 @@ class HttpUpstream:
 class HttpAnswer:
     """The answer of a server, payload by payload."""
 
-    def __init__(self, response: aiohttp.ClientResponse, dialect: Dialect, asked: errors.Asked, most: int) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, dialect: Dialect, asked: Asked, most: int) -> None:
         self._response = response
         self._dialect = dialect
         self._frames = dialect.frames()
         self._asked = asked
         self._left = most
+        self._empty = True
+        """No payload has come."""
         self._ended = False
         self._failure: UpstreamError | None = None
         """What came behind the last payloads."""
@@ -103,21 +107,24 @@ class HttpAnswer:
         if self._failure is not None:
             raise self._failure
         if self._ended or self._frames.done:
+            if self._empty:
+                raise self._asked.no_answer()
             return None
         try:
             piece = await self._response.content.readany()
         except (aiohttp.ClientError, OSError):
-            raise UpstreamError(errors.BROKE_OFF) from None
+            raise self._asked.broke_off() from None
         try:
             payloads = self._read(piece)
         except NotAnAnswerError as error:
-            payloads, self._failure = list(error.before), UpstreamError(errors.invalid_answer(str(error)))
+            payloads, self._failure = list(error.before), self._asked.invalid(str(error))
         for index, payload in enumerate(payloads):
             if (said := self._dialect.failure(payload)) is not None:
-                payloads, self._failure = payloads[:index], errors.reported(said, self._asked)
+                payloads, self._failure = payloads[:index], self._asked.reported(said)
                 break
         if self._failure is not None and not payloads:
             raise self._failure
+        self._empty = self._empty and not payloads
         return payloads
 
     def close(self) -> None:
@@ -138,7 +145,7 @@ class HttpAnswer:
             return self._frames.end()
         self._left -= len(piece)
         if self._left < 0:
-            raise UpstreamError(errors.TOO_LARGE)
+            raise self._asked.too_large()
         if self.pieces is not None:
             self.pieces.append(piece)
         return self._frames.feed(piece)

@@ -1,9 +1,12 @@
 """What a turn needs of an upstream, and how asking fails."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ..types.json import Json
 from ..types.problems import Problem
+
+if TYPE_CHECKING:
+    from .breaker import Breaker
 
 
 class UpstreamError(Exception):
@@ -30,7 +33,7 @@ class Answer(Protocol):
     async def next(self) -> list[Json] | None:
         """The next payloads, perhaps none yet; None at the end. It may be cancelled, and called again.
 
-        Raises `UpstreamError`.
+        Raises `UpstreamError`, also at the end of an answer without a payload.
         """
         ...
 
@@ -41,6 +44,8 @@ class Answer(Protocol):
 
 class Upstream(Protocol):
     """A model server."""
+
+    breaker: "Breaker"
 
     async def open(self, body: Json, key: str | None) -> Answer:
         """Ask. Raises `UpstreamError`."""

@@ -25,6 +25,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def stage() -> Stage:
+def stage(pytestconfig: pytest.Config) -> Stage:
     """One for the run."""
-    return Stage()
+    return Stage(is_next=pytestconfig.getoption("waiting", None) is not None)
