@@ -5,6 +5,7 @@ turns/       one response in one task: limits, attempts, the loop
 types/       the nouns of the Responses API, both ways, and how a request is parsed
 prompt/      what a model is asked, in no dialect
 tools/       tool types
+history/     long conversations, and what clients carry for this server
 emitter/     what a model says -> events
 dialects/    one folder for each API of model servers
 upstreams/   posts and reads

@@ -9,14 +9,19 @@ from types import FrameType
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.responses import JSONResponse
-from starlette.routing import BaseRoute, Route
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from .api.middleware import Middleware, failed, not_found
-from .api.responses import Responses
+from .api.compact import compact
+from .api.endpoint import Endpoint
+from .api.middleware import Middleware
+from .api.pages import pages
+from .api.responses import count, respond
+from .api.sse import on_fault, on_http_error, on_problem
 from .api.state import State
 from .settings.load import Settings
+from .types.problems import ProblemError
 
 
 @contextmanager
@@ -45,38 +50,25 @@ def build_app(settings: Settings) -> ASGIApp:
     """The application for this configuration."""
     state = State(settings)
 
-    async def alive(_request: object) -> JSONResponse:
-        return JSONResponse({"status": "ok"})
-
-    async def ready(_request: object) -> JSONResponse:
-        return JSONResponse({"status": "stopping" if state.stopping else "ok"}, 503 if state.stopping else 200)
-
-    async def models(_request: object) -> JSONResponse:
-        data = [{"id": name, "object": "model", "created": 0, "owned_by": "am-proxy"} for name in state.catalog.names]
-        return JSONResponse({"object": "list", "data": data})
-
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         with signals(state):
             yield
         await state.catalog.close()
 
-    responses = Responses(state)
-    routes: list[BaseRoute] = [
-        *[Route(path, responses, methods=["POST"]) for path in ("/v1/responses", "/responses", "/v1/responses/")],
-        Route("/health/live", alive),
-        Route("/health/ready", ready),
-        Route("/health", alive),
-        Route("/v1/models", models),
+    posted = {"": respond, "/": respond, "/compact": compact, "/input_tokens": count}  # some clients add a slash
+    routes = [
+        Route(f"{prefix}/responses{rest}", Endpoint(state, serve), methods=["POST"])
+        for prefix in ("/v1", "")
+        for rest, serve in posted.items()
     ]
     app = FastAPI(
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        routes=routes,
+        routes=[*routes, *pages(state).routes],
+        redirect_slashes=False,  # a redirect would go to the host in the Host header
         lifespan=lifespan,
-        exception_handlers={Exception: failed},
+        exception_handlers={ProblemError: on_problem, HTTPException: on_http_error, Exception: on_fault},
     )
-    app.router.redirect_slashes = False
-    app.router.default = not_found
-    return Middleware(app)
+    return Middleware(app, state)

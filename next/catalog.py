@@ -1,20 +1,30 @@
 """Model names -> routes: an upstream, its dialect, and what is known of the model there."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from .dialects.chat.server import CHAT
 from .dialects.record import Dialect
-from .prompt.nouns import CallIds, Model
-from .settings.load import DEMO, Settings
-from .settings.tables import KeySettings, ModelSettings, UpstreamSettings
-from .types.problems import ProblemError, refuse
+from .prompt.nouns import Model
+from .providers.table import provider_of
+from .settings.load import Settings
+from .settings.tables import UNKNOWN_KEY, Caller, Can, ModelSettings, UpstreamSettings
+from .types.problems import refuse
 from .upstreams.demo import Demo
 from .upstreams.http import HttpUpstream
+from .upstreams.model_list import ListedModel
 from .upstreams.port import Upstream
 
-_CALL_IDS: dict[str, CallIds] = {"mistral": "alphanumeric9", "openai": "plain40", "azure": "plain40"}
-"""By provider."""
+_ANY = "*"
+_DIALECTS = {"chat": CHAT, "demo": CHAT}
+"""By `via`."""
+_SHOWN = 200
+"""Characters of a name in a message."""
+_OWN_KEY = (
+    "This model needs your own key for its upstream: send it as `Authorization: Bearer <key>`. "
+    "A key of this server is not sent there."
+)
 
 
 class Route(NamedTuple):
@@ -26,7 +36,12 @@ class Route(NamedTuple):
     dialect: Dialect
     model: Model
     key: str | None
-    """The key to ask with, where it is not the upstream's own."""
+    """The key of the caller, if the upstream is asked with that."""
+
+    @property
+    def takes_own_key(self) -> bool:
+        """Whether this upstream is asked with the caller's own key."""
+        return self.model.upstream.auth == "passthrough"
 
 
 class Catalog:
@@ -34,54 +49,108 @@ class Catalog:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._upstreams: dict[str, Upstream] = {}
-        self._models = settings.models or {"*": ModelSettings(upstream=DEMO)}
+        most = settings.server.max_answer_bytes
+        self._upstreams = {name: _upstream(table, most) for name, table in settings.upstreams.items()}
+        self._routes = {name: list(self._ways(name, model)) for name, model in settings.models.items()}
 
-    def routes(self, name: str, key: KeySettings | None) -> Sequence[Route]:
-        """The ways to ask the model of this name, in order."""
-        settings = self._models.get(name) or self._models.get("*")
-        allowed = key is None or not key.models or name in key.models
-        if settings is None or not allowed:
-            raise _unknown(name)
-        routes = [route for upstream in settings.asked for route in self._through(upstream, name, settings)]
+    def routes(self, name: str, caller: Caller) -> Sequence[Route]:
+        """The ways to ask the model of this name, in order. Raises `ProblemError`."""
+        self.look_up(name, caller)
+        routes = self._of(name)
+        if routes[0].takes_own_key and caller.own is None:
+            raise refuse("invalid_api_key", _OWN_KEY)
+        routes = [_named(route, name, caller) for route in routes if _may_ask(route, caller)]
+        routes = [route for route in routes if route.model.upstream.via in _DIALECTS]
         if not routes:
-            raise _unknown(name)
+            raise refuse("upstream_error", "This edition cannot ask the upstream of this model yet.")
         return routes
 
-    @property
-    def names(self) -> list[str]:
-        """The names of models that clients may use."""
-        return [name for name in self._models if name != "*"]
+    def look_up(self, name: str, caller: Caller) -> ModelSettings:
+        """The settings of this model. Raises `ProblemError`, always the same, if the caller may not use it."""
+        settings = self._settings.models.get(name) or self._settings.models.get(_ANY)
+        if settings is not None and self._is_for(caller, name):
+            return settings
+        if caller.is_guest:
+            raise refuse("invalid_api_key", UNKNOWN_KEY)
+        near = get_close_matches(name[:_SHOWN], self.names(caller), 1)
+        hint = f"Did you mean `{near[0]}`?" if near else "GET /v1/models lists those that do."
+        raise refuse("model_not_found", f"The model `{name[:_SHOWN]}` does not exist here. {hint}", "model")
+
+    def names(self, caller: Caller) -> list[str]:
+        """The names of models that this caller may use."""
+        return [name for name in self._routes if name != _ANY and self._is_for(caller, name)]
+
+    async def listed(self, caller: Caller) -> dict[str, ModelSettings]:
+        """The models that this caller may use: the configured ones, then those that the upstream of `*` lists."""
+        models = {name: self._settings.models[name] for name in self.names(caller)}
+        others = self._settings.models.get(_ANY)
+        if others is None or others.name is not None:  # every name leads to the same model
+            return models
+        for route in self._routes[_ANY][:1]:
+            listed = await route.upstream.models(caller.own) if _may_ask(route, caller) else []
+            known = {model.name: model for model in listed}
+            for name, own in models.items():
+                if own.asked[:1] == others.asked[:1] and (model := known.get(own.name or name)) is not None:
+                    models[name] = _known(own, model)
+            for name, model in known.items():
+                if name not in self._routes and caller.may_use(name):
+                    models[name] = _known(others, model)
+        return models
 
     async def close(self) -> None:
         """Close every connection to an upstream."""
         for upstream in self._upstreams.values():
             await upstream.close()
 
-    def _through(self, upstream: str, name: str, settings: ModelSettings) -> list[Route]:
-        """The ways by this upstream; or by another model, if it is the name of one."""
-        table = self._settings.upstreams.get(upstream)
-        if table is None and upstream in self._settings.models:
-            other = self._settings.models[upstream]
-            ways = [way for way in other.asked if way in self._settings.upstreams]
-            return [route for way in ways for route in self._through(way, upstream, other)]
-        table = table or UpstreamSettings()  # the embedded model
-        there = settings.names.get(upstream) or settings.name or name
-        ids = _CALL_IDS.get(table.provider or "", "keep")
-        model = Model(name, there, settings, table, ids)
-        return [Route(upstream, self._upstream(upstream, table), CHAT, model, None)]
+    def _of(self, name: str) -> list[Route]:
+        return self._routes.get(name) or self._routes[_ANY]
 
-    def _upstream(self, name: str, table: UpstreamSettings) -> Upstream:
-        if name not in self._upstreams:
-            if name not in self._settings.upstreams:
-                self._upstreams[name] = Demo()
-            elif (table.via or "chat") == "chat" and table.base_url:
-                self._upstreams[name] = HttpUpstream(table, CHAT, self._settings.server.max_answer_bytes)
+    def _is_for(self, caller: Caller, name: str) -> bool:
+        return caller.may_use(name) and (not caller.is_guest or self._of(name)[0].takes_own_key)
+
+    def _ways(self, name: str, model: ModelSettings) -> Iterator[Route]:
+        """The ways to ask a model: by its upstreams, and by those of other models that it names."""
+        for asked in model.asked:
+            if asked in self._upstreams:
+                yield self._way(name, model, asked)
             else:
-                raise refuse("upstream_error", f"This edition cannot ask the upstream '{name}' yet.")
-        return self._upstreams[name]
+                other = self._settings.models[asked]
+                yield from [self._way(asked, other, way) for way in other.asked if way in self._upstreams]
+
+    def _way(self, name: str, model: ModelSettings, upstream: str) -> Route:
+        table = self._settings.upstreams[upstream]
+        provider = provider_of(table.provider)
+        there = model.names.get(upstream) or model.name or name
+        can = Can(**{**provider.can, **model.can.model_dump(exclude_none=True)})
+        told = Model(name, there, model, table, provider, can, self._settings.server, _origin(table))
+        return Route(upstream, self._upstreams[upstream], _DIALECTS.get(table.via, CHAT), told, None)
 
 
-def _unknown(name: str) -> ProblemError:
-    message = f"The model `{name[:100]}` does not exist here. GET /v1/models lists those that do."
-    return refuse("model_not_found", message, "model")
+def _upstream(table: UpstreamSettings, most: int) -> Upstream:
+    return Demo() if table.via == "demo" else HttpUpstream(table, _DIALECTS.get(table.via, CHAT), most)
+
+
+def _origin(table: UpstreamSettings) -> str:
+    """What identifies an upstream in seals: litellm's by its provider, any other by its address."""
+    provider = table.provider if table.via == "litellm" else None
+    return " ".join([word for word in (table.via, provider, table.base_url) if word])
+
+
+def _may_ask(route: Route, caller: Caller) -> bool:
+    return caller.own is not None if route.takes_own_key else not caller.is_guest
+
+
+def _named(route: Route, name: str, caller: Caller) -> Route:
+    """The route for this caller, and for this name, where it is that of any other name."""
+    model = route.model
+    if model.name == _ANY:
+        there = name if model.upstream_name == _ANY else model.upstream_name
+        model = model._replace(name=name, upstream_name=there)
+    return route._replace(model=model, key=caller.own if route.takes_own_key else None)
+
+
+def _known(settings: ModelSettings, model: ListedModel) -> ModelSettings:
+    """The settings with what the model's server says of it, where they say nothing."""
+    window, vision = settings.context_window or model.context_window, settings.can.vision
+    can = settings.can.model_copy(update={"vision": model.takes_images if vision is None else vision})
+    return settings.model_copy(update={"context_window": window, "can": can})

@@ -1,40 +1,69 @@
-"""Who calls: the key of a request."""
+"""Who calls: found by the key of a request, before its body is read."""
 
-import hmac
 from collections.abc import Sequence
 from hashlib import sha256
 
 from ..settings.load import Settings
-from ..settings.tables import KeySettings
+from ..settings.tables import UNKNOWN_KEY, Caller, KeySettings
 from ..types.problems import refuse
 
 Headers = Sequence[tuple[bytes, bytes]]
 
 
+def values(headers: Headers, name: bytes) -> list[str]:
+    """The values of the header with this name in small letters."""
+    return [value.decode("latin-1") for each, value in headers if each == name]
+
+
+_FORWARDED = frozenset(
+    {
+        b"cf-connecting-ip", b"forwarded", b"true-client-ip", b"via", b"x-client-ip", b"x-forwarded-for",
+        b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip",
+    }
+)  # fmt: skip
+"""Headers of a request that a proxy has passed on, perhaps from another machine."""
+
+
 class Callers:
-    """The keys of this server. Without keys, anybody may call who can reach it."""
+    """The keys of this server. One of them is never sent on; any other may be for an upstream."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys = [(_digest(key), key) for key in settings.keys]
+        self._keys = {_digest(key): _caller(key) for key in settings.keys}
+        self._server = settings.server
+        self._takes_guests = any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
 
-    def caller(self, headers: Headers) -> KeySettings | None:
-        """The key of this request; None: there are no keys. Raises `ProblemError`."""
-        if not self._keys:
-            return None
-        given = [value for name, value in headers if name == b"authorization"]
-        if not given:
-            raise refuse("invalid_api_key", "Send your key as `Authorization: Bearer …`.")
+    def caller(self, headers: Headers) -> Caller:
+        """The caller. Raises `ProblemError`."""
+        given = values(headers, b"authorization")
         if len(given) > 1:
-            raise refuse("invalid_api_key", "Send one key, not several.")
-        scheme, _, secret = given[0].partition(b" ")
-        digest = sha256(secret.strip() if scheme.lower() == b"bearer" else given[0]).hexdigest()
-        found = [key for known, key in self._keys if hmac.compare_digest(known, digest)]
-        if not found:
-            raise refuse("invalid_api_key", "AM Proxy does not know this API key.")
-        return found[0]
+            raise refuse("invalid_api_key", "There is more than one Authorization header.")
+        scheme, _, secret = (given[0] if given else "").partition(" ")
+        secret = secret.strip(" \t") if scheme.lower() == "bearer" else ""
+        digest = sha256(secret.encode("latin-1")).hexdigest()
+        if (caller := self._keys.get(digest)) is not None:  # its time tells nothing: nobody can choose a digest
+            return caller
+        if self._keys and not secret:
+            raise refuse("invalid_api_key", "AM Proxy needs an API key: send `Authorization: Bearer <key>`.")
+        if secret.isascii() and secret and self._takes_guests:
+            return Caller(
+                "guest",
+                owner=f"guest:{sha256(b'am-proxy owner ' + secret.encode()).hexdigest()}",
+                requests_per_minute=self._server.guest_requests_per_minute or None,
+                concurrency=self._server.guest_concurrency or None,
+                own=secret,
+                is_guest=bool(self._keys),
+            )
+        if self._keys:
+            raise refuse("invalid_api_key", UNKNOWN_KEY)
+        forwarded = not _FORWARDED.isdisjoint([name for name, _ in headers])
+        return Caller(may_know=self._server.is_local and not self._takes_guests and not forwarded)
+
+
+def _caller(key: KeySettings) -> Caller:
+    return Caller(key.name, f"key:{key.name}", key.models, key.requests_per_minute, key.concurrency)
 
 
 def _digest(key: KeySettings) -> str:
     if key.value is not None:
         return sha256(key.value.get_secret_value().encode()).hexdigest()
-    return key.sha256 or ""
+    return (key.sha256 or "").lower()

@@ -1,15 +1,74 @@
-"""The body of a request: bounded in bytes and in time."""
+"""The body of a request: bounded in bytes and in time, decoded, and JSON by its headers."""
 
 import asyncio
 import contextlib
+import sys
+import zlib
+from typing import Any
 
 from starlette.types import Receive
 
-from ..types.problems import refuse
-from .auth import Headers
+from ..types.problems import ProblemError, refuse
+from .auth import Headers, values
 
-_TIME = 30
-"""Seconds for a body to arrive."""
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+ACCEPTED = "zstd, gzip"
+"""The header `Accept-Encoding` of an answer to any other encoding."""
+_GZIP = 16 + zlib.MAX_WBITS
+"""Tells zlib that the data is gzip's."""
+_WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
+"""8 MiB, the most that RFC 9659 allows in HTTP."""
+_FRAMES = 16
+"""Frames of zstd, or members of gzip, that may follow each other: clients send one."""
+
+
+def encoding_of(given: str) -> str:
+    """The encoding that this header names, empty if the body is as it is. Raises `ProblemError` for any other."""
+    encoding = given.strip().lower().removeprefix("x-")
+    if encoding in ("", "identity"):
+        return ""
+    if encoding in ("gzip", "zstd"):
+        return encoding
+    if "," in encoding:
+        message = "Send the body with one Content-Encoding. This body has several, which this server does not decode."
+    else:
+        message = "Send the body as it is, or with `Content-Encoding: zstd` or `gzip`. This server decodes no others."
+    raise refuse("unsupported_encoding", message)
+
+
+def decoded(body: bytes, encoding: str, most: int) -> bytes:
+    """The body, decoded: it may grow 10,000 times, so that no more than `most` bytes are made, and one.
+
+    Raises `ProblemError` if it cannot be decoded.
+    """
+    result = bytearray()
+    for _ in range(_FRAMES):
+        frame: Any = zlib.decompressobj(_GZIP) if encoding == "gzip" else zstd.ZstdDecompressor(options=_WINDOW)
+        try:
+            result += frame.decompress(body, most + 1 - len(result))
+        except (zlib.error, zstd.ZstdError):
+            raise refuse("invalid_encoding", f"{_it_has(encoding)} it is not valid in that format.") from None
+        if len(result) > most:
+            return bytes(result)
+        if not frame.eof:
+            raise refuse("invalid_encoding", f"{_it_has(encoding)} it ends too early.")
+        if not (body := frame.unused_data):
+            return bytes(result)
+    raise refuse("invalid_encoding", f"{_it_has(encoding)} it has more than {_FRAMES} parts.")
+
+
+def _it_has(encoding: str) -> str:
+    return f"The body has `Content-Encoding: {encoding}`, but"
+
+
+_SILENCE = 30
+"""Seconds between two pieces of a body."""
+_TIME = 600
+"""Seconds for all of it."""
 _LINGER = 2
 """Seconds in which a body that nobody wants is read and dropped: who still sends reads no answer."""
 
@@ -18,41 +77,61 @@ class LeftError(Exception):
     """The client has left before its request was complete."""
 
 
-async def read_body(receive: Receive, headers: Headers, most: int) -> bytes:
-    """The whole body. Raises `ProblemError` for one that is too long or too slow."""
-    given = dict(headers)
-    if given.get(b"content-encoding", b"identity") != b"identity":
-        await drop_body(receive)
-        raise refuse("unsupported_encoding", "Send the body as it is: this edition decodes none yet.")
-    length = given.get(b"content-length", b"0")
-    fits = not (length.isdigit() and int(length) > most)
-    body = bytearray()
-    more = True
-    try:
-        async with asyncio.timeout(_TIME):
-            while fits and more:
-                piece, more = await _piece(receive)
-                body += piece
-                fits = len(body) <= most
-    except TimeoutError:
-        raise refuse("request_timeout", f"The body did not arrive within {_TIME} seconds.") from None
-    if fits:
-        return bytes(body)
-    if more:
-        await drop_body(receive)
-    raise refuse("request_too_large", f"The body is longer than the {most} bytes this server reads.")
+class Body:
+    """The body of one request."""
+
+    def __init__(self, receive: Receive, headers: Headers) -> None:
+        self._receive = receive
+        self._headers = headers
+        self._more = True
+
+    async def read(self, most: int) -> bytes:
+        """All of it, which may have so many bytes. Raises `ProblemError`, or `LeftError`."""
+        if self._header(b"transfer-encoding").lower() not in ("", "chunked"):  # the parser reads chunks anyway
+            raise refuse("invalid_http", "The only Transfer-Encoding that this server decodes is `chunked`.")
+        kind = self._header(b"content-type").partition(";")[0].strip().lower()
+        if kind != "application/json" and not kind.endswith("+json"):
+            raise refuse("unsupported_media_type", "Send JSON, with the header `Content-Type: application/json`.")
+        encoding = encoding_of(self._header(b"content-encoding"))
+        length = self._header(b"content-length")
+        if length.isdecimal() and int(length) > most:
+            raise _too_large("body", most)
+        body = bytearray()
+        try:
+            async with asyncio.timeout(_SILENCE) as clock:
+                last = asyncio.get_running_loop().time() + _TIME
+                while self._more:
+                    body += await self._piece()
+                    if len(body) > most:
+                        raise _too_large("body", most)
+                    clock.reschedule(min(asyncio.get_running_loop().time() + _SILENCE, last))
+        except TimeoutError:
+            raise refuse("request_timeout", f"The body took too long: {len(body)} bytes of it have arrived.") from None
+        if not encoding:
+            return bytes(body)
+        if len(whole := decoded(bytes(body), encoding, most)) > most:
+            raise _too_large("decoded body", most)
+        return whole
+
+    async def drop(self) -> bool:
+        """Reads what is left of it, for a moment. Whether that was all: then the connection can be used again."""
+        with contextlib.suppress(TimeoutError, LeftError):
+            async with asyncio.timeout(_LINGER):
+                while self._more:
+                    await self._piece()
+        return not self._more
+
+    def _header(self, name: bytes) -> str:
+        return ",".join(values(self._headers, name))
+
+    async def _piece(self) -> bytes:
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            raise LeftError
+        self._more = message.get("more_body", False)
+        piece: bytes = message.get("body", b"")
+        return piece
 
 
-async def drop_body(receive: Receive) -> None:
-    """Reads a body that nobody wants, for a moment: behind it the connection can be used again."""
-    with contextlib.suppress(TimeoutError, LeftError):
-        async with asyncio.timeout(_LINGER):
-            while (await _piece(receive))[1]:
-                pass
-
-
-async def _piece(receive: Receive) -> tuple[bytes, bool]:
-    message = await receive()
-    if message["type"] == "http.disconnect":
-        raise LeftError
-    return message.get("body", b""), message.get("more_body", False)
+def _too_large(what: str, most: int) -> ProblemError:
+    return refuse("request_too_large", f"The {what} is longer than the {most} bytes this server reads.")

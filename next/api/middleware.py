@@ -1,56 +1,45 @@
-"""What every request gets: an id, and the time it took; and an answer in OpenAI's form to whatever goes wrong."""
+"""What every request gets: an id, and the time it took; and a check of its Host and of the page that sends it."""
 
 import re
 import time
 
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..observe.log import log
-from ..types.problems import Problem
 from ..types.response import new_id
-from .sse import answer_problem
+from .auth import values
+from .state import State
 
-_ID = re.compile(rb"[A-Za-z0-9._-]{1,128}")
+_ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
+_FIRST = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
+"""The types of the first message of an answer."""
 
 
 class Middleware:
     """Around all endpoints."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, state: State) -> None:
         self._app = app
+        self._state = state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request; or the lifespan."""
-        if scope["type"] != "http":
+        if scope["type"] == "lifespan":
             return await self._app(scope, receive, send)
         began = time.monotonic()
-        given = next((value for name, value in scope["headers"] if name == b"x-request-id"), b"")
-        request_id = given if _ID.fullmatch(given) else new_id("req").encode()
-        scope["request_id"] = request_id.decode()
+        given = values(scope["headers"], b"x-request-id")
+        scope["request_id"] = request_id = given[0] if given and _ID.fullmatch(given[0]) else new_id("req")
+        added = [(b"x-request-id", request_id.encode()), *self._state.hosts.headers(scope)]
 
         async def sent(message: Message) -> None:
-            if message["type"] == "http.response.start":
+            if message["type"] in _FIRST:
                 took = str(round((time.monotonic() - began) * 1000)).encode()
-                added = [(b"x-request-id", request_id), (b"openai-processing-ms", took)]
-                message = {**message, "headers": [*message["headers"], *added]}
+                headers = [*message.get("headers", ()), *added, (b"openai-processing-ms", took)]
+                message = {**message, "headers": headers}
             await send(message)
 
         try:
-            await self._app(scope, receive, sent)
-        except Exception:  # FastAPI has answered, by `failed`
+            await (self._state.hosts.answer(scope) or self._app)(scope, receive, sent)
+        except Exception:  # FastAPI has answered, by `on_fault`
             log.exception("request %s", scope["request_id"])
         return None
-
-
-async def failed(request: Request, _error: Exception) -> Response:
-    """The answer to a fault of ours."""
-    message = f"This server failed. Its log says why; the request id is {request.scope['request_id']}."
-    return JSONResponse(Problem(code="internal_error", message=message).body(), 500)
-
-
-async def not_found(scope: Scope, _receive: Receive, send: Send) -> None:
-    """The answer at any other path."""
-    message = f"There is no {scope['path'][:200]} here. The API is at /v1/responses and /v1/models."
-    await answer_problem(send, Problem(code="not_found", message=message))

@@ -6,14 +6,22 @@ Java's own client offers HTTP/2 in each first request (`Upgrade: h2c`), and http
 import asyncio
 import re
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+
+from ..types.json import encode
+from ..types.problems import Problem
+from ..types.response import new_id
 
 _MOST = 64 * 1024
+_MOST_LATE = 1024 * 1024
 _TIME = 10
 """Seconds for a head to arrive."""
 _OFFER = re.compile(rb"\r\n(?:upgrade:[ \t]*h2c[^\r\n]*|http2-settings:[^\r\n]*)(?=\r\n)", re.IGNORECASE)
 _CONNECTION = re.compile(rb"\r\nconnection:[ \t]*[^\r\n]*upgrade[^\r\n]*(?=\r\n)", re.IGNORECASE)
-_REFUSAL = b"HTTP/1.1 %b\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%b"
+_REFUSAL = (
+    b"content-type: application/json\r\nconnection: close\r\nopenai-processing-ms: 0\r\n"
+    b"x-request-id: %b\r\ncontent-length: %d\r\n\r\n"
+)
 
 
 class Protocol(HttpToolsProtocol):
@@ -21,16 +29,19 @@ class Protocol(HttpToolsProtocol):
 
     head: bytes = b""
     """What has arrived of the next head."""
+    late: int = 0
+    """Bytes that came behind an answer, and belong to its request."""
     timer: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
         """Holds back a head until it is whole; a body goes on as it comes."""
-        if self.cycle is not None and self.cycle.more_body:  # type: ignore[redundant-expr] # it is None before the first
-            return super().data_received(data)
-        self.head = (self.head + data).lstrip(b"\r\n")  # some clients send an empty line behind a body
+        cycle = self.cycle
+        if cycle is not None and cycle.more_body:  # type: ignore[redundant-expr] # it is None before the first
+            return self.late_body(data) if cycle.response_complete else super().data_received(data)
+        self.head = self.head + data if self.head else data.lstrip(b"\r\n")  # some send an empty line behind a body
         end = self.head.find(b"\r\n\r\n")
         if end > _MOST or (end < 0 and len(self.head) > _MOST):
-            return self.refuse(b"431 Request Header Fields Too Large", b"headers_too_large", b"The head is too long.")
+            return self.refuse("headers_too_large", f"The headers are longer than the {_MOST} bytes this server reads.")
         if end < 0:
             if self.head and self.timer is None:
                 self.timer = self.loop.call_later(_TIME, self.too_slow)
@@ -40,6 +51,20 @@ class Protocol(HttpToolsProtocol):
         if _OFFER.search(head):
             head = _CONNECTION.sub(b"", _OFFER.sub(b"", head))
         return super().data_received(head + rest)
+
+    def late_body(self, data: bytes) -> None:
+        """The rest of a body, behind its answer: it is dropped, for a while. uvicorn does not say where it ends."""
+        cycle = self.cycle
+        self.late += len(data)
+        if self.late > _MOST_LATE:
+            return self.transport.close()
+        if self.timer is None:
+            self.timer = self.loop.call_later(_TIME, self.transport.close)
+        super().data_received(data)
+        if self.cycle is not cycle:  # a next request has begun
+            self.stop_timer()
+            self.late = 0
+        return None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has gone."""
@@ -54,15 +79,16 @@ class Protocol(HttpToolsProtocol):
 
     def too_slow(self) -> None:
         """The head did not arrive in time."""
-        self.refuse(b"408 Request Timeout", b"request_timeout", b"The head did not arrive in time.")
+        self.refuse("request_timeout", f"The headers took longer than {_TIME} seconds.")
 
-    def refuse(self, status: bytes, code: bytes, message: bytes) -> None:
+    def refuse(self, code: str, message: str) -> None:
         """Answers without the application, and hangs up."""
         self.stop_timer()
         if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr] # as above
             return self.transport.close()  # the head of a next request, within an answer
-        told = b'{"error":{"message":"%b","type":"invalid_request_error","param":"","code":"%b"}}' % (message, code)
+        problem = Problem(code=code, message=message)
+        told = encode(problem.body())
         if not self.transport.is_closing():
-            self.transport.write(_REFUSAL % (status, len(told), told))
+            self.transport.write(STATUS_LINE[problem.status] + _REFUSAL % (new_id("req").encode(), len(told)) + told)
             self.transport.close()
         return None

@@ -1,58 +1,62 @@
 """`POST /v1/responses`."""
 
-from starlette.types import Receive, Scope, Send
+from collections.abc import Awaitable, Callable
 
+from ..dialects.turn import DialectTurn
+from ..emitter.response import Lifecycle
+from ..history.compaction import read
 from ..tools.table import SHAPES
-from ..turns.turn import Turn
-from ..types.parse import decode, parse
-from ..types.problems import ProblemError
-from .body import LeftError, drop_body, read_body
-from .sse import StreamClient, WholeClient, answer_problem
-from .state import State
+from ..turns.turn import Client, Turn, refuse_if_strict
+from ..types.json import Json
+from ..types.parse import decode
+from .auth import Headers, values
+from .endpoint import Call
+from .sse import StreamClient, WholeClient, answer, warned
 
 
-class Responses:
-    """The endpoint: a plain ASGI application. `state` is swapped when the configuration is read again."""
-
-    def __init__(self, state: State) -> None:
-        self.state = state
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
-        state, headers = self.state, scope["headers"]
-        try:
-            key = state.callers.caller(headers)
-            slot = state.limits.enter(key, state.settings.server)
-        except ProblemError as error:
-            await drop_body(receive)
-            return await answer_problem(send, error.problem)
-        try:
-            body = await read_body(receive, headers, state.settings.server.max_body_bytes)
-            request, warnings = parse(decode(body), SHAPES)
-            turn = Turn(
-                request,
-                warnings,
-                state.catalog.routes(request.model, key),
-                (StreamClient if request.stream else WholeClient)(receive, send),
-                server=state.settings.server,
-                request_id=scope["request_id"],
-                for_codex=_is_codex(headers),
-                may_know=key is None and state.settings.server.is_local,
-                watched=state.record.keeps,
-                released=lambda: state.limits.leave(slot),
-                ended=lambda ended: state.note(ended, key, body),
-            )
-            with state.running(turn):
-                await turn.run()
-        except ProblemError as error:
-            state.limits.leave(slot)
-            await answer_problem(send, error.problem)
-        except LeftError:
-            pass
-        finally:
-            state.limits.leave(slot)
+def respond(call: Call) -> Awaitable[None]:
+    """One request."""
+    raw = decode(call.body)
+    return run_turn(call, raw, StreamClient if raw.get("stream") is True else WholeClient)
 
 
-def _is_codex(headers: list[tuple[bytes, bytes]]) -> bool:
+async def run_turn(call: Call, raw: Json, client: Callable[..., Client]) -> None:
+    """The turn for a body, answered to a client of this kind."""
+    state, caller = call.state, call.caller
+    sealer = state.sealer(caller.owner)
+    request, warnings, conversation = read(raw, sealer, SHAPES)
+    turn = Turn(
+        request,
+        warnings,
+        state.catalog.routes(request.model, caller),
+        client(call.receive, call.send, call.headers, names_upstream=caller.may_know),
+        server=state.settings.server,
+        request_id=call.scope["request_id"],
+        for_codex=_is_codex(call.scope["headers"]),
+        may_know=caller.may_know,
+        watched=state.record.keeps,
+        released=lambda: state.limits.leave(call.slot),
+        ended=lambda ended: state.note(ended, caller, call.body),
+        conversation=conversation,
+        sealer=sealer,
+        seal_always=state.settings.seal.when == "always",
+    )
+    with state.running(turn):
+        await turn.run()
+
+
+def _is_codex(headers: Headers) -> bool:
     """Whether the client is Codex, which discards an answer that ends with `response.incomplete`."""
-    return any(name == b"originator" and value.lower().startswith(b"codex") for name, value in headers)
+    return "".join(values(headers, b"originator")).lower().startswith("codex")
+
+
+async def count(call: Call) -> None:
+    """One request. The tokens of the body for the first upstream are estimated."""
+    sealer = call.state.sealer(call.caller.owner)
+    request, warnings, _ = read(decode(call.body), sealer, SHAPES)
+    route = call.state.catalog.routes(request.model, call.caller)[0]
+    turn = DialectTurn(request, route.model, route.dialect, Lifecycle(request), for_codex=False, sealer=sealer)
+    warnings = [*warnings, *turn.warnings]
+    refuse_if_strict(call.state.settings.server, warnings)
+    told = {"object": "response.input_tokens", "input_tokens": route.dialect.tokens(turn.body)}
+    await answer(call.send, 200, told, [*call.headers, *warned(warnings), (b"x-am-token-count", b"estimated")])

@@ -1,14 +1,19 @@
 """Events -> bytes, and the two ways in which a response reaches a client over HTTP."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Send
 
 from ..types.events import Event, LastEvent
 from ..types.json import encode
-from ..types.problems import Problem, Warning
+from ..types.problems import Problem, ProblemError, Warning
+from .auth import Headers
+from .body import ACCEPTED
 
 DONE = b"data: [DONE]\n\n"
 """The end of a stream. The specification requires it; every client ignores it."""
@@ -18,9 +23,10 @@ _LINE_ENDS = (
     ("\u0085".encode(), b"\\u0085"),
 )
 """Common clients split lines at these characters, inside JSON too."""
-_MOST = 15
-"""Warnings in a header, of which clients read 8 kB in all."""
-_LONGEST = 250
+_ROOM = 4000
+"""Bytes of warnings in a header: clients and proxies read about 8,000 in all."""
+_LONGEST = 500
+"""Characters of one."""
 _STREAM = (
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -47,13 +53,16 @@ def warned(warnings: Sequence[Warning]) -> list[tuple[bytes, bytes]]:
     """The header with these warnings, if there are any: ASCII, and no longer than clients read."""
     if not warnings:
         return []
-    told = [warning.details[:_LONGEST] for warning in warnings[:_MOST]]
-    if len(warnings) > _MOST:
-        told.append(f"{len(warnings) - _MOST} more were left out here.")
+    told: list[str] = []
+    for warning in warnings:
+        told.append(warning.details[:_LONGEST])
+        if len(json.dumps(told)) > _ROOM:
+            told[-1] = f"and {len(warnings) - len(told) + 1} more, in the server's log"
+            break
     return [(b"x-am-warnings", json.dumps(told).encode())]
 
 
-async def answer(send: Send, status: int, body: Any, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+async def answer(send: Send, status: int, body: Any, headers: Headers = ()) -> None:
     """A whole answer of JSON."""
     data = body if isinstance(body, bytes) else encode(body)
     sent = [(b"content-type", b"application/json"), (b"content-length", str(len(data)).encode()), *headers]
@@ -61,18 +70,21 @@ async def answer(send: Send, status: int, body: Any, headers: Sequence[tuple[byt
     await send({"type": "http.response.body", "body": data})
 
 
-async def answer_problem(send: Send, problem: Problem, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
+async def answer_problem(send: Send, problem: Problem, headers: Headers = ()) -> None:
     """The problem as an HTTP error."""
-    wait = [] if problem.retry_after is None else [(b"retry-after", str(problem.retry_after).encode())]
-    await answer(send, problem.status, problem.body(), [*wait, *headers])
+    own = [(name.encode(), value.encode()) for name, value in headers_of(problem).items()]
+    await answer(send, problem.status, problem.body(), [*own, *headers])
 
 
 class _Client:
     """A client over HTTP."""
 
-    def __init__(self, receive: Receive, send: Send) -> None:
+    def __init__(self, receive: Receive, send: Send, headers: Headers = (), *, names_upstream: bool = False) -> None:
+        """`headers` of every answer to this caller; `names_upstream`: it may know which upstream answers."""
         self._receive = receive
         self._send = send
+        self._headers = headers
+        self._names_upstream = names_upstream
 
     async def send(self, data: bytes) -> None:
         """A piece of the answer, and not the last."""
@@ -80,12 +92,17 @@ class _Client:
 
     async def refuse(self, problem: Problem) -> None:
         """An HTTP error."""
-        await answer_problem(self._send, problem)
+        await answer_problem(self._send, problem, self._headers)
 
     async def left(self) -> None:
         """Return when the client has left."""
         while (await self._receive())["type"] != "http.disconnect":
             pass
+
+    def _known(self, upstream: str) -> list[tuple[bytes, bytes]]:
+        """The headers of an answer by this upstream."""
+        named = [(b"x-am-upstream", upstream.encode("ascii", "backslashreplace"))]
+        return [*self._headers, *(named if upstream and self._names_upstream else ())]
 
 
 class StreamClient(_Client):
@@ -94,9 +111,10 @@ class StreamClient(_Client):
     streams = True
     encode = staticmethod(frames)
 
-    async def start(self, warnings: Sequence[Warning]) -> None:
+    async def start(self, warnings: Sequence[Warning], upstream: str) -> None:
         """The status line."""
-        await self._send({"type": "http.response.start", "status": 200, "headers": [*_STREAM, *warned(warnings)]})
+        headers = [*_STREAM, *self._known(upstream), *warned(warnings)]
+        await self._send({"type": "http.response.start", "status": 200, "headers": headers})
 
     async def finish(self, data: bytes, _warnings: Sequence[Warning]) -> None:
         """The last piece, with its warnings in it."""
@@ -107,11 +125,10 @@ class WholeClient(_Client):
     """A client that gets the response at the end."""
 
     streams = False
-    _warnings: Sequence[Warning] = ()
 
-    async def start(self, warnings: Sequence[Warning]) -> None:
+    async def start(self, warnings: Sequence[Warning], upstream: str) -> None:
         """The status line comes with the answer."""
-        self._warnings = warnings
+        self._warnings, self._upstream = warnings, upstream
 
     def encode(self, events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
         """The response in the last of these events; its warnings are in the header."""
@@ -120,4 +137,62 @@ class WholeClient(_Client):
 
     async def finish(self, data: bytes, warnings: Sequence[Warning]) -> None:
         """The response."""
-        await answer(self._send, 200, data, warned([*self._warnings, *warnings]))
+        await answer(self._send, 200, data, [*self._known(self._upstream), *warned([*self._warnings, *warnings])])
+
+
+_CHATS = frozenset({"/chat/completions", "/completions", "/messages", "/api/chat", "/api/generate"})
+"""Paths of chat completions, their predecessor, Anthropic's messages and Ollama's own API."""
+_OTHERS = frozenset(
+    {
+        "assistants", "audio", "batches", "containers", "conversations", "embeddings", "evals", "files", "fine_tuning",
+        "images", "moderations", "realtime", "rerank", "threads", "uploads", "vector_stores", "videos",
+    }
+)  # fmt: skip
+"""The first words of the paths of OpenAI's other APIs."""
+_OURS = ("/responses", "/responses/compact", "/responses/input_tokens", "/models")
+
+
+def headers_of(problem: Problem) -> dict[str, str]:
+    """The headers that belong to a problem."""
+    headers = {} if problem.retry_after is None else {"retry-after": str(problem.retry_after)}
+    return headers | ({"accept-encoding": ACCEPTED} if problem.code == "unsupported_encoding" else {})
+
+
+def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    """The problem as an answer; also to the offer of a websocket."""
+    return JSONResponse(problem.body(), problem.status, {**headers_of(problem), **(headers or {})})
+
+
+async def on_problem(_request: Request, error: Exception) -> Response:
+    """The answer to a `ProblemError`."""
+    assert isinstance(error, ProblemError)  # noqa: S101 — registered for nothing else
+    return problem_response(error.problem)
+
+
+async def on_http_error(request: Request, error: Exception) -> Response:
+    """The answer at any other path, and to any other method."""
+    assert isinstance(error, HTTPException)  # noqa: S101 — registered for nothing else
+    path = request.scope["path"]
+    message = f"{error.detail}: {request.method} {path[:200]}."
+    if error.status_code == 405:
+        return problem_response(Problem(code="method_not_allowed", message=message), error.headers)
+    return problem_response(Problem(code="not_found", message=f"{message} {_advice(path)}"))
+
+
+async def on_fault(request: Request, _error: Exception) -> Response:
+    """The answer to a fault of ours."""
+    message = f"This server failed. Its log says why; the request id is {request.scope['request_id']}."
+    return problem_response(Problem(code="internal_error", message=message))
+
+
+def _advice(path: str) -> str:
+    """What a client probably wants that asks for this path."""
+    rest = path.removeprefix("/v1").rstrip("/")
+    if rest in _CHATS or rest.endswith((":generateContent", ":streamGenerateContent")):
+        return "AM Proxy speaks the Responses API: POST /v1/responses, with the conversation in `input`."
+    first = rest.removeprefix("/").partition("/")[0]
+    if first in _OTHERS:
+        return f"AM Proxy has the Responses API only: POST /v1/responses. It has no {first}."
+    if (ours := next((each for each in _OURS if rest.endswith(each)), None)) is not None:
+        return f"The path is /v1{ours}: a base URL ends with /v1, and with nothing after it."
+    return "GET /openapi.json describes the paths of this server."

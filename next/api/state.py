@@ -1,18 +1,24 @@
 """What all requests share, made of one configuration."""
 
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..catalog import Catalog
+from ..history.sealing import Sealer, Seals
 from ..observe.log import log_turn
 from ..observe.record import Record
 from ..settings.load import Settings
-from ..settings.tables import KeySettings
+from ..settings.tables import Caller, SealSettings
 from ..turns.limits import Limits
 from ..turns.turn import STOPPED, Turn, Why
 from ..types.problems import ProblemError
 from .auth import Callers
+from .hosts import Hosts
+
+_OWN_KEY = secrets.token_urlsafe(32)
+"""Seals where no key is configured: what is sealed opens until this process ends."""
 
 
 class State:
@@ -22,12 +28,19 @@ class State:
         self.settings = settings
         self.catalog = Catalog(settings)
         self.callers = Callers(settings)
+        self.hosts = Hosts(settings.server)
         self.limits = Limits()
+        self._seals = _seals(settings.seal)
         self.record = Record(settings.server.kept_turns)
+        self.started = int(time.time())
         self.stopping = False
         """Whether the server takes no more requests from a balancer."""
         self._stopped = False
         self._turns: set[Turn] = set()
+
+    def sealer(self, owner: str) -> Sealer | None:
+        """Seals and opens what this caller carries; None: nothing is sealed here."""
+        return Sealer(self._seals, owner) if self._seals else None
 
     @contextmanager
     def running(self, turn: Turn) -> Iterator[None]:
@@ -46,8 +59,15 @@ class State:
         for turn in list(self._turns):
             turn.signal(Why.STOPPED)
 
-    def note(self, turn: Turn, key: KeySettings | None, body: bytes) -> None:
+    def note(self, turn: Turn, caller: Caller, body: bytes) -> None:
         """A turn has ended."""
         took = time.monotonic() - turn.began
-        log_turn(turn, key, took)
-        self.record.add(turn, key, body, took)
+        log_turn(turn, caller, took)
+        self.record.add(turn, caller, body, took)
+
+
+def _seals(settings: SealSettings) -> Seals | None:
+    if settings.when == "never":
+        return None
+    keys = [key.get_secret_value() for key in settings.keys] or [_OWN_KEY]
+    return Seals(keys, settings.max_age_days and settings.max_age_days * 86_400)

@@ -22,6 +22,10 @@ def serve(
     config: Annotated[Path | None, typer.Option(help="A configuration file.")] = None,
     host: Annotated[str | None, typer.Option(help="The address to listen at.")] = None,
     port: Annotated[int | None, typer.Option(help="The port to listen at.")] = None,
+    upstream: Annotated[str | None, typer.Option(help="The address of a model server.")] = None,
+    upstream_key: Annotated[str | None, typer.Option(help="Its key; better env:NAME or file:PATH.")] = None,
+    via: Annotated[str | None, typer.Option(help="How it is asked: chat, messages, responses or litellm.")] = None,
+    provider: Annotated[str | None, typer.Option(help="A provider, such as openai, instead of an address.")] = None,
     *,
     strict: Annotated[bool | None, typer.Option(help="Refuse what would cause a warning.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
@@ -29,7 +33,8 @@ def serve(
     """Serve."""
     from .serve import run
 
-    flags = {"host": host, "port": port, "strict": strict, "log_level": log_level}
+    server = {"host": host, "port": port, "strict": strict, "log_level": log_level}
+    flags = {**server, "upstream": upstream, "upstream_key": upstream_key, "via": via, "provider": provider}
     try:
         settings = load(config, flags)
     except SettingsError as error:

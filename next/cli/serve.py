@@ -1,6 +1,7 @@
 """Runs the server, and ends it."""
 
 import gc
+import signal
 import sys
 
 import uvicorn
@@ -25,10 +26,12 @@ def run(settings: Settings) -> None:
         proxy_headers=False,
         server_header=False,
         timeout_keep_alive=75,
-        timeout_graceful_shutdown=int(server.shutdown_grace) + 10,
+        timeout_graceful_shutdown=int(server.shutdown_grace) + 15,
     )
     gc.freeze()
     gc.set_threshold(20_000, 10, 50)
     if sys.stdout.isatty():
         print(f"AM Proxy is ready: http://{server.host}:{server.port}/v1")
+    for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again at its end
+        signal.signal(number, lambda *_: sys.exit(0))
     uvicorn.Server(config).run()

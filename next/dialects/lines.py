@@ -21,6 +21,7 @@ class Lines:
         """The lines that end in this piece."""
         if self._after_cr and data[:1] == b"\n":  # a CR LF that was cut in two
             data = data[1:]
+            self._after_cr = False
         self._begun += data
         if self._at_start:
             if len(self._begun) < len(_BOM) and _BOM.startswith(self._begun):

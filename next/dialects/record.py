@@ -5,6 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ..emitter.deltas import Delta
 from ..prompt.nouns import Model, Prompt
+from ..prompt.state import StateForm
 from ..types.json import Json
 from ..types.problems import Warning
 
@@ -37,6 +38,11 @@ class Reader(Protocol):
     written: int
     """Characters that the model has written."""
 
+    @property
+    def citations_left_out(self) -> int:
+        """Citations that cannot be sent."""
+        ...
+
     def read(self, payload: Json) -> list[Delta]:
         """The deltas in one payload."""
         ...
@@ -54,8 +60,11 @@ class Dialect(NamedTuple):
     body: Callable[[Prompt, Model], tuple[Json, list[Warning]]]
     """What is posted, and warnings about what this API cannot be told."""
     frames: Callable[[], Frames]
-    reader: Callable[[Prompt, Model], Reader]
+    reader: Callable[[Prompt, Model, bool], Reader]
+    """The reader of an answer. The last parameter: whether it reads provider state."""
     failure: Callable[[Json], Any]
     """The error that a payload is; None for any other payload."""
     tokens: Callable[[Json], int]
     """Estimated tokens of a body, for servers that report no usage."""
+    state: StateForm
+    """How it writes provider state."""

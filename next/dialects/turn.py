@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 
-from ..emitter.deltas import Delta, ReasoningDelta, UsageReported
+from ..emitter.deltas import Delta, ProviderStateAdded, ReasoningDelta, UsageReported
 from ..emitter.emitter import Emitter
 from ..emitter.response import Lifecycle
 from ..emitter.rules import Reason
+from ..history.sealing import Sealer
 from ..prompt.build import build
 from ..prompt.nouns import Model
+from ..prompt.state import HIDDEN, State
 from ..types.events import Event
 from ..types.json import Json
 from ..types.problems import Warning
@@ -23,18 +25,31 @@ class DialectTurn:
     """The body for an upstream, and the events for each payload of its answer."""
 
     def __init__(
-        self, request: Request, model: Model, dialect: Dialect, lifecycle: Lifecycle, *, for_codex: bool
+        self,
+        request: Request,
+        model: Model,
+        dialect: Dialect,
+        lifecycle: Lifecycle,
+        *,
+        for_codex: bool,
+        sealer: Sealer | None = None,
+        seal_always: bool = False,
     ) -> None:
-        """Raises `ProblemError` for what this model cannot be asked."""
-        prompt, self._tools, warnings = build(request, model)
+        """`seal_always`: provider state is sealed for every client, not only for those that ask for it.
+
+        Raises `ProblemError` for what this model cannot be asked.
+        """
+        state = State(sealer, dialect.state, model) if sealer else None
+        seal = state.seal if state and (seal_always or ENCRYPTED_REASONING in request.include) else None
+        prompt, self._tools, warnings = build(request, model, state)
         self.model = model
         self.body, more = dialect.body(prompt, model)
         self.warnings: list[Warning] = [*warnings, *more]
         self._tokens = dialect.tokens
-        self._reader = dialect.reader(prompt, model)
+        self._reader = dialect.reader(prompt, model, seal is not None)
         self._hides_reasoning = model.settings.reasoning == "on_request" and not _wants_reasoning(request)
         raw = model.settings.reasoning == "text"
-        self.emitter = Emitter(lifecycle, self._tools, raw_reasoning=raw, for_codex=for_codex)
+        self.emitter = Emitter(lifecycle, self._tools, raw_reasoning=raw, for_codex=for_codex, seal=seal)
 
     @property
     def late_warnings(self) -> list[Warning]:
@@ -43,10 +58,14 @@ class DialectTurn:
         if names := ", ".join(dict.fromkeys(self.emitter.ruled_out)):
             details = f"Calls that 'tool_choice' does not allow were left out: {names}."
             warnings.append(Warning("tool_choice", "calls ruled out", details))
-        lacks_call = self._tools.choice.mode == "required" and not self.emitter.has_calls
+        demanded = self._tools.choice.mode == "required" and not self._tools.hosted
+        lacks_call = demanded and not self.emitter.has_calls
         if self.emitter.over and self.emitter.problem is None and lacks_call:
             details = "'tool_choice' demands a tool call, and the model made none that it allows."
             warnings.append(Warning("tool_choice", "demanded call", details))
+        if left_out := self._reader.citations_left_out + self.emitter.late_citations:
+            details = f"Citations without an address or a place in the text were left out: {left_out}."
+            warnings.append(Warning("output", "citations", details))
         return warnings
 
     def receive(self, payload: Json) -> list[Event]:
@@ -70,7 +89,8 @@ class DialectTurn:
 
     @staticmethod
     def _shown(deltas: list[Delta]) -> Iterable[Delta]:
-        return [delta for delta in deltas if not isinstance(delta, ReasoningDelta)]
+        """Reasoning that the client did not ask for is kept as provider state only."""
+        return [_hidden(delta.text) if isinstance(delta, ReasoningDelta) else delta for delta in deltas]
 
     def _estimate(self) -> None:
         """Supplies the usage that the upstream did not report."""
@@ -78,6 +98,10 @@ class DialectTurn:
             into, out = self._tokens(self.body), -(-self._reader.written // _CHARACTERS_PER_TOKEN)
             usage = Usage(input_tokens=into, output_tokens=out, total_tokens=into + out, estimated=True)
             self.emitter.feed([UsageReported(usage)])
+
+
+def _hidden(text: str) -> ProviderStateAdded:
+    return ProviderStateAdded({HIDDEN: [text]} if text else {})
 
 
 def _wants_reasoning(request: Request) -> bool:

@@ -41,6 +41,10 @@ class AnnotationAdded(msgspec.Struct):
     from_start: int = 0
     from_end: int = 0
 
+    def is_of(self, written: int) -> bool:
+        """Whether it is about the last `written` characters, at least in part."""
+        return self.from_end < written or self.from_start <= written
+
 
 class ImageWritten(msgspec.Struct):
     """A complete image, in base64, and its format (`png`, …; empty if it is not known)."""

@@ -5,15 +5,38 @@ objects as the `output_item.done` events.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from ..types import events as e
 from ..types.problems import Problem
-from ..types.response import ItemStatus, OutputItem, Usage, new_id
+from ..types.response import ItemStatus, Message, OutputItem, Usage, new_id
 from . import deltas as d
-from .items import RAW, SUMMARY, OpenCall, OpenMessage, OpenReasoning, Position
+from .items import (
+    RAW,
+    SUMMARY,
+    OpenCall,
+    OpenMessage,
+    OpenReasoning,
+    Position,
+    Seal,
+    StatePiece,
+    image,
+    search,
+    state_only,
+)
 from .response import Lifecycle
-from .rules import CALL_NOT_OPEN, CLOSES, CUT, ENDINGS, FOR_CODEX, Kind, Outcome, Reason
+from .rules import (
+    CALL_NOT_OPEN,
+    CLOSES,
+    CUT,
+    DISCARDS_SPACE,
+    ENDINGS,
+    FOR_CODEX,
+    STATE_COMES_FIRST,
+    Kind,
+    Outcome,
+    Reason,
+)
 
 
 class Tools(Protocol):
@@ -36,29 +59,43 @@ class Emitter:
     """Makes the events of one response, behind its first two."""
 
     def __init__(
-        self, lifecycle: Lifecycle, tools: Tools, *, raw_reasoning: bool = False, for_codex: bool = False
+        self,
+        lifecycle: Lifecycle,
+        tools: Tools,
+        *,
+        raw_reasoning: bool = False,
+        for_codex: bool = False,
+        seal: Seal | None = None,
     ) -> None:
+        """Without `seal`, provider state is dropped."""
         self._lifecycle = lifecycle
+        self._seal = seal
         self._tools = tools
         self._form = RAW if raw_reasoning else SUMMARY
         self._for_codex = for_codex
         self._endings = FOR_CODEX if for_codex else ENDINGS
         self._open: dict[int, OpenMessage | OpenReasoning | OpenCall] = {}
         self._done: dict[int, OutputItem] = {}
-        self._next = 0
+        self._next = lifecycle.next_index
         self._current: OpenMessage | OpenReasoning | None = None
         """The open message or reasoning: more text of its kind is added to it."""
         self._space: list[d.TextDelta] = []
         """White space that opens no message: it waits for text."""
         self._blank_thought = ""
         """White space that opens no reasoning."""
+        self._state: list[StatePiece] = []
+        """Provider state that waits for a reasoning item."""
         self._calls: dict[int, OpenCall | None] = {}
         """By the key of the reader; None: the client does not allow it, so its arguments are dropped."""
-        self._call_ids: set[str] = set()
+        self._call_ids: dict[int, str] = {}
+        self._unannounced: OpenCall | None = None
+        """The newest call, if no event of it was sent yet."""
         self._stopped: Reason | None = None
         self.usage: Usage | None = None
         self.ruled_out: list[str] = []
         """Names of calls against the client's `tool_choice`: for a warning."""
+        self.late_citations = 0
+        """How many citations came after their text was finished: for a warning."""
         self.problem: Problem | None = None
         """Why the response failed."""
         self.over = False
@@ -89,24 +126,34 @@ class Emitter:
                 case d.RefusalDelta():
                     # Codex shows nothing of a message with a refusal in it
                     events += self._text(d.TextDelta(delta.text)) if self._for_codex else self._refusal(delta)
+                case d.AnnotationAdded():
+                    events += self._cite(delta)
+                case d.ProviderStateAdded():
+                    self._add_state(delta)
+                case d.ThoughtEnded():
+                    events += self._make_room(delta)
+                case d.ImageWritten():
+                    events += self._make_room(delta)
+                    events += self._finish(*image(self._position("ig"), delta))
+                case d.SearchMade():
+                    events += self._make_room(delta)
+                    events += self._finish(*search(self._position("ws"), delta))
                 case d.UsageReported():
                     self.usage = delta.usage
                 case d.Stopped():
                     self._stopped = delta.reason
                 case d.Broke():
                     events += self.fail(delta.problem)
-                case (
-                    d.ThoughtEnded() | d.AnnotationAdded() | d.ImageWritten() | d.SearchMade() | d.ProviderStateAdded()
-                ):
-                    pass
             if self.over:
                 break
         return events
 
     def sign_of_life(self) -> list[e.Event]:
         """An event that every known client accepts and does not show."""
-        newest = next(reversed(self._open.values()), None)
-        return [self._lifecycle.in_progress(self.output) if newest is None else newest.empty_delta()]
+        for item in reversed(self._open.values()):
+            if (event := item.empty_delta()) is not None:
+                return [event]
+        return [self._lifecycle.in_progress(self.output)]
 
     def end(self) -> list[e.Event]:
         """The last events, when the upstream's stream has ended. An answer without a reason for its end was cut."""
@@ -119,11 +166,17 @@ class Emitter:
     def stop(self, reason: Reason, problem: Problem | None = None) -> list[e.Event]:
         """The last events of a response that ends for this reason."""
         ending = self._endings[reason]
-        outcomes = {index: ending.items[self._kind(index)] for index in sorted(self._open)}
+        outcomes: dict[int, Outcome] = {index: ending.items[self._kind(index)] for index in sorted(self._open)}
         for outcome in outcomes.values():
             if isinstance(outcome, Problem):
                 return self.stop("failure", outcome)
-        events = self._settle(outcomes)
+        events = self._given_up(outcomes) if ending.by_client else []
+        for index, outcome in outcomes.items():
+            if outcome == "completed" or outcome == "incomplete":
+                events += self._close(index, outcome)
+        self._open.clear()
+        if ending.writes_state:
+            events += self._write_state()
         self.problem, self.over = problem, True
         return [*events, self._lifecycle.last(ending, self.output, self.usage, problem)]
 
@@ -133,11 +186,7 @@ class Emitter:
         if isinstance(self._current, OpenMessage):
             return self._current.add_text(delta)
         self._space.append(delta)
-        if not delta.text.strip():
-            return []
-        waiting, self._space = self._space, []
-        events, message = self._message(delta)
-        return [*events, *(event for text in waiting for event in message.add_text(text))]
+        return self._message(delta)[0] if delta.text.strip() else []
 
     def _refusal(self, delta: d.RefusalDelta) -> list[e.Event]:
         if not delta.text:
@@ -145,13 +194,30 @@ class Emitter:
         events, message = self._message(delta)
         return [*events, *message.add_refusal(delta.text)]
 
+    def _cite(self, delta: d.AnnotationAdded) -> list[e.Event]:
+        """A citation of text that is open or waits. One of finished text comes too late, and is dropped and counted."""
+        if not isinstance(self._current, OpenMessage):
+            waiting = sum(len(text.text) for text in self._space)
+            first = not any(isinstance(item, Message) for item in self._done.values())
+            if not delta.is_of(waiting) or not (waiting or first):
+                self.late_citations += 1
+                return []
+        events, message = self._message(delta)
+        cited = message.annotate(delta)
+        self.late_citations += not cited
+        return [*events, *cited]
+
     def _message(self, delta: d.Delta) -> tuple[list[e.Event], OpenMessage]:
-        """The open message, or a new one."""
+        """The open message, or a new one with the text that waits."""
         if isinstance(self._current, OpenMessage):
             return [], self._current
         events = self._make_room(delta)
         self._current = message = OpenMessage(self._position("msg"))
-        return [*events, *self._begin(message)], message
+        events += self._begin(message)
+        waiting, self._space = self._space, []
+        for text in waiting:
+            events += message.add_text(text)
+        return events, message
 
     def _reasoning(self, delta: d.ReasoningDelta) -> list[e.Event]:
         if not delta.text:
@@ -162,7 +228,8 @@ class Emitter:
         if not text.strip():
             return []
         events = self._make_room(delta)
-        self._current = reasoning = OpenReasoning(self._position("rs"), self._form)
+        state, self._state = self._state, []
+        self._current = reasoning = OpenReasoning(self._position("rs"), self._form, self._seal, state)
         return [*events, *self._begin(reasoning), *reasoning.add(text)]
 
     def _call(self, delta: d.CallOpened) -> list[e.Event]:
@@ -170,14 +237,17 @@ class Emitter:
             self._calls[delta.key] = None
             self.ruled_out.append(delta.name)
             return []
-        events = self._make_room(delta)
         call_id = delta.call_id
-        if not call_id or call_id in self._call_ids:
+        if not call_id or call_id in self._call_ids.values():
             call_id = new_id("call")
-        self._call_ids.add(call_id)
+        self._call_ids[delta.key] = call_id
+        self._keep(delta.provider_state, call_id)
+        events = self._make_room(delta)
         position = self._position(self._tools.prefix(delta.name))
         self._calls[delta.key] = call = self._tools.open_call(delta.name, call_id, position)
-        return [*events, *self._begin(call)]
+        begun = self._begin(call)
+        self._unannounced = None if begun else call
+        return [*events, *begun]
 
     def _arguments(self, delta: d.CallArguments) -> list[e.Event]:
         call = self._calls.get(delta.key)
@@ -189,6 +259,25 @@ class Emitter:
             return [] if not delta.text.strip() else self.fail(CALL_NOT_OPEN)
         return call.add(delta.text) if delta.text else []
 
+    def _add_state(self, delta: d.ProviderStateAdded) -> None:
+        if delta.key is None:
+            self._keep(delta.fields)
+        elif delta.key in self._call_ids:
+            self._keep(delta.fields, self._call_ids[delta.key])
+
+    def _keep(self, fields: dict[str, Any], call_id: str | None = None) -> None:
+        """Adds provider state to the open reasoning; if there is none, it waits for the next item of reasoning."""
+        if self._seal is not None and fields:
+            pieces = self._current.state if isinstance(self._current, OpenReasoning) else self._state
+            pieces.append(StatePiece(fields, call_id))
+
+    def _write_state(self) -> list[e.Event]:
+        """Sends the waiting provider state in an item of its own."""
+        if self._seal is None or not self._state:
+            return []
+        state, self._state = self._state, []
+        return self._finish(*state_only(self._position("rs"), self._seal("", state)))
+
     def _position(self, prefix: str) -> Position:
         self._next += 1
         return Position(new_id(prefix), self._next - 1, self._lifecycle.number)
@@ -199,12 +288,16 @@ class Emitter:
 
     def _make_room(self, delta: d.Delta) -> list[e.Event]:
         """Closes the items that cannot stay open beside the one that this delta opens."""
+        kind = type(delta)
         self._blank_thought = ""
-        if isinstance(delta, d.RefusalDelta | d.CallOpened):
+        if kind in DISCARDS_SPACE:
             self._space = []
-        closes = CLOSES[type(delta)]
-        indices = [index for index in sorted(self._open) if self._kind(index) in closes]
-        return [event for index in indices for event in self._close(index, "completed")]
+        indices = [index for index in sorted(self._open) if self._kind(index) in CLOSES[kind]]
+        events = [event for index in indices for event in self._close(index, "completed")]
+        call, self._unannounced = self._unannounced, None
+        if call is not None and call.position.output_index in self._open:
+            events += call.announce()
+        return [*events, *self._write_state()] if kind in STATE_COMES_FIRST else events
 
     def _kind(self, index: int) -> Kind:
         item = self._open[index]
@@ -220,13 +313,19 @@ class Emitter:
         item = self._open.pop(index)
         if item is self._current:
             self._current = None
-        self._done[index], events = item.close(status)
+        done, events = item.close(status)
+        if done is not None:
+            self._done[index] = done
         return events
 
-    def _settle(self, outcomes: Mapping[int, Outcome]) -> list[e.Event]:
-        events: list[e.Event] = []
-        for index, outcome in outcomes.items():
-            if outcome == "completed" or outcome == "incomplete":
-                events += self._close(index, outcome)
-        self._open.clear()
+    def _finish(self, item: OutputItem, events: list[e.Event]) -> list[e.Event]:
+        """Keeps an item that was begun and finished at once."""
+        self._done[self._next - 1] = item
         return events
+
+    def _given_up(self, outcomes: Mapping[int, Outcome]) -> list[e.Event]:
+        """The events of the items that the client has seen and that are dropped."""
+        response_id = self._lifecycle.response.id
+        dropped = [self._open[index] for index, outcome in outcomes.items() if outcome == "dropped"]
+        seen = [item.position for item in dropped if item is not self._unannounced]
+        return [position.within(e.OutputItemInterrupted, response_id=response_id) for position in seen]

@@ -4,6 +4,7 @@ An open item collects its deltas. `close` returns the finished, frozen item and 
 item is then discarded: no item is both.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from msgspec import UNSET
 from ..types import events as e
 from ..types.json import is_object
 from ..types.response import (
-    FunctionCall,
+    ImageGenerationCall,
     ItemStatus,
     Message,
     OutputItem,
@@ -21,11 +22,14 @@ from ..types.response import (
     ReasoningText,
     Refusal,
     SummaryText,
+    WebSearchCall,
 )
-from .deltas import TextDelta
+from .deltas import AnnotationAdded, ImageWritten, SearchMade, TextDelta
 
-Closed = tuple[OutputItem, list[e.Event]]
-"""The finished item and the events that close it."""
+Closed = tuple[OutputItem | None, list[e.Event]]
+"""The finished item and the events that close it. No item if it was cut before any event of it was sent."""
+Whole = tuple[OutputItem, list[e.Event]]
+"""An item that is begun and finished at once, and all of its events."""
 
 
 class Position(NamedTuple):
@@ -51,7 +55,10 @@ class OpenMessage:
         self.position = position
         self._finished: list[OutputText | Refusal] = []
         self._texts: list[str] = []
+        self._written = 0
+        """Characters of the open part."""
         self._logprobs: list[dict[str, Any]] = []
+        self._annotations: list[dict[str, Any]] = []
         self._delta: Callable[..., e.Event] | None = None
         """The event of a delta of the open part."""
 
@@ -63,6 +70,7 @@ class OpenMessage:
         """More text."""
         events = [] if self._delta is e.OutputTextDelta else self._open(e.OutputTextDelta, OutputText(text=""))
         self._texts.append(delta.text)
+        self._written += len(delta.text)
         self._logprobs += delta.logprobs
         events.append(
             e.OutputTextDelta(
@@ -81,6 +89,19 @@ class OpenMessage:
         events = [] if self._delta is e.RefusalDelta else self._open(e.RefusalDelta, Refusal(refusal=""))
         self._texts.append(text)
         return [*events, self._within(e.RefusalDelta, delta=text)]
+
+    def annotate(self, cited: AnnotationAdded) -> list[e.Event]:
+        """A citation of the text of the open part. No event if it is about an earlier part, which is finished."""
+        events: list[e.Event] = []
+        if self._delta is None:
+            events = self._open(e.OutputTextDelta, OutputText(text=""))
+        elif self._delta is e.RefusalDelta or not cited.is_of(self._written):
+            return []
+        start, end = max(0, self._written - cited.from_start), max(0, self._written - cited.from_end)
+        annotation = {**cited.annotation, "start_index": start, "end_index": end}
+        self._annotations.append(annotation)
+        at = len(self._annotations) - 1
+        return [*events, self._within(e.OutputTextAnnotationAdded, annotation_index=at, annotation=annotation)]
 
     def empty_delta(self) -> e.Event:
         """An empty delta of the open part, as a sign of life. A message is opened with its first text."""
@@ -109,11 +130,11 @@ class OpenMessage:
             part = Refusal(refusal=text)
             done = self._within(e.RefusalDone, refusal=text)
         else:
-            part = OutputText(text=text, logprobs=logprobs or UNSET)
+            part = OutputText(text=text, annotations=self._annotations, logprobs=logprobs or UNSET)
             done = self._within(e.OutputTextDone, text=text, logprobs=logprobs)
         events = [done, self._within(e.ContentPartDone, part=part)]
         self._finished.append(part)
-        self._texts, self._logprobs, self._delta = [], [], None
+        self._texts, self._written, self._logprobs, self._annotations, self._delta = [], 0, [], [], None
         return events
 
 
@@ -151,11 +172,24 @@ RAW = _Form(
 """Reasoning as the model wrote it."""
 
 
-class OpenReasoning:
-    """A reasoning item of one part."""
+class StatePiece(NamedTuple):
+    """A piece of provider state: of the call with this id, or of the answer as a whole."""
 
-    def __init__(self, position: Position, form: _Form) -> None:
+    fields: dict[str, Any]
+    call_id: str | None = None
+
+
+Seal = Callable[[str, list[StatePiece]], str]
+"""Seals the whole text of a reasoning item together with its provider state."""
+
+
+class OpenReasoning:
+    """A reasoning item of one part, and the provider state in it. Without a seal nothing of that is sent."""
+
+    def __init__(self, position: Position, form: _Form, seal: Seal | None, state: list[StatePiece]) -> None:
         self.position = position
+        self.state = state
+        self._seal = seal
         self._form = form
         self._index = {form.index_key: 0}
         self._texts: list[str] = []
@@ -178,6 +212,7 @@ class OpenReasoning:
         """The finished item."""
         part = self._form.part(text="".join(self._texts))
         item = self._item(status, [part])
+        item.encrypted_content = UNSET if self._seal is None else self._seal(part.text, self.state)
         return item, [
             self.position.within(self._form.text_done, text=part.text, **self._index),
             self.position.within(self._form.done, part=part, **self._index),
@@ -189,61 +224,83 @@ class OpenReasoning:
         return Reasoning(id=self.position.id, status=status, **fields)
 
 
-class OpenCall:
-    """A call of a function, its arguments passed on character by character."""
+class OpenCall(ABC):
+    """A call of a tool, its arguments still arriving. The open call of each tool type is in the file of the type."""
 
-    def __init__(self, position: Position, name: str, call_id: str) -> None:
+    def __init__(self, position: Position) -> None:
         self.position = position
         self._pieces: list[str] = []
         self._decoded = 0
         """The pieces that `_whole` is about."""
         self._whole = False
-        self._name = name
-        self._call_id = call_id
+
+    @property
+    def written(self) -> str:
+        """All arguments so far."""
+        return "".join(self._pieces)
 
     @property
     def is_whole(self) -> bool:
         """Whether its arguments are a complete JSON object. Asked where another item begins, not for each piece."""
         if self._decoded != len(self._pieces):
-            self._decoded, self._whole = len(self._pieces), is_object("".join(self._pieces))
+            self._decoded, self._whole = len(self._pieces), is_object(self.written)
         return self._whole
 
     def begin(self) -> list[e.Event]:
-        """Added, with empty arguments."""
-        return [self.position.item(e.OutputItemAdded, self._item("in_progress", ""))]
+        """The events that begin it; none if it is sent when it is complete."""
+        return []
+
+    def announce(self) -> list[e.Event]:
+        """The events that begin it, if they were not sent yet, before another item begins: clients count items."""
+        return []
 
     def add(self, arguments: str) -> list[e.Event]:
-        """More arguments."""
+        """More arguments, as the model wrote them."""
         self._pieces.append(arguments)
-        return [
-            e.FunctionCallArgumentsDelta(
-                sequence_number=self.position.number(),
-                output_index=self.position.output_index,
-                item_id=self.position.id,
-                delta=arguments,
-            )
-        ]
+        return []
 
-    def empty_delta(self) -> e.Event:
-        """An empty delta."""
-        return self.position.within(e.FunctionCallArgumentsDelta, delta="")
+    def empty_delta(self) -> e.Event | None:
+        """An empty delta, if it has deltas."""
+        return None
 
+    @abstractmethod
     def close(self, status: ItemStatus) -> Closed:
-        """The finished call. A call that was cut gets no `arguments.done`: careful clients run a tool on that event."""
-        written = "".join(self._pieces)
-        if status == "incomplete":
-            item = self._item(status, written)
-            return item, [self.position.item(e.OutputItemDone, item)]
-        missing = [] if written.strip() else self.add("{}")
-        item = self._item(status, "".join(self._pieces))
-        done = self.position.within(e.FunctionCallArgumentsDone, name=self._name, arguments=item.arguments)
-        return item, [*missing, done, self.position.item(e.OutputItemDone, item)]
+        """The finished call. No item if it was cut before any event of it was sent."""
 
-    def _item(self, status: ItemStatus, arguments: str) -> FunctionCall:
-        return FunctionCall(
-            id=self.position.id,
-            status=status,
-            call_id=self._call_id,
-            name=self._name,
-            arguments=arguments,
-        )
+
+def search(position: Position, delta: SearchMade) -> Whole:
+    """A search as a call of OpenAI's web search, which clients know how to show."""
+    action: dict[str, Any] = {"type": "search", "query": delta.query, "queries": [delta.query]}
+    added = WebSearchCall(id=position.id, status="in_progress", action=action)
+    if delta.urls:
+        action = {**action, "sources": [{"type": "url", "url": url} for url in delta.urls]}
+    item = WebSearchCall(id=position.id, status="failed" if delta.failed else "completed", action=action)
+    return item, [
+        position.item(e.OutputItemAdded, added),
+        position.within(e.WebSearchInProgress),
+        position.within(e.WebSearchSearching),
+        position.within(e.WebSearchCompleted),
+        position.item(e.OutputItemDone, item),
+    ]
+
+
+def image(position: Position, delta: ImageWritten) -> Whole:
+    """An image as a call of OpenAI's image generation, which clients know how to show."""
+    added = ImageGenerationCall(id=position.id, status="in_progress")
+    item = ImageGenerationCall(
+        id=position.id, status="completed", result=delta.data, output_format=delta.format or UNSET
+    )
+    return item, [
+        position.item(e.OutputItemAdded, added),
+        position.within(e.ImageGenerationInProgress),
+        position.within(e.ImageGenerationGenerating),
+        position.within(e.ImageGenerationCompleted),
+        position.item(e.OutputItemDone, item),
+    ]
+
+
+def state_only(position: Position, sealed: str) -> Whole:
+    """A reasoning item without text that holds provider state."""
+    added = Reasoning(id=position.id, status="in_progress")
+    item = Reasoning(id=position.id, status="completed", encrypted_content=sealed)
+    return item, [position.item(e.OutputItemAdded, added), position.item(e.OutputItemDone, item)]

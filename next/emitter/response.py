@@ -11,7 +11,7 @@ from ..types import events as e
 from ..types.json import Json
 from ..types.problems import Problem
 from ..types.request import Format, JsonObjectFormat, JsonSchemaFormat, ReasoningConfig, Request
-from ..types.response import IncompleteDetails, OutputItem, Response, ResponseError, Usage, new_id
+from ..types.response import Compaction, IncompleteDetails, OutputItem, Response, ResponseError, Usage, new_id
 from .rules import Ending
 
 _FUNCTION: dict[str, Any] = {"description": None, "parameters": None, "strict": None}
@@ -26,6 +26,15 @@ class Lifecycle:
         self.response = opening_response(request)
         self.number = count().__next__
         self.begun = False
+        self._before: list[OutputItem] = []
+        """Items that were sent before the model's answer."""
+        self.used_before: Usage | None = None
+        """What was used for them."""
+
+    @property
+    def next_index(self) -> int:
+        """The index of the first item of the model's answer."""
+        return len(self._before)
 
     def begin(self) -> list[e.Event]:
         """The first two events."""
@@ -37,7 +46,19 @@ class Lifecycle:
 
     def in_progress(self, output: list[OutputItem]) -> e.Event:
         """The second event again, with the finished items: a sign of life."""
-        return e.ResponseInProgress(sequence_number=self.number(), response=replace(self.response, output=output))
+        response = replace(self.response, output=[*self._before, *output])
+        return e.ResponseInProgress(sequence_number=self.number(), response=response)
+
+    def add(self, item: Compaction) -> list[e.Event]:
+        """An item before the model's answer."""
+        index = self.next_index
+        self._before.append(item)
+        added = e.OutputItemAdded(sequence_number=self.number(), output_index=index, item=Compaction(id=item.id))
+        return [added, e.OutputItemDone(sequence_number=self.number(), output_index=index, item=item)]
+
+    def used(self, usage: Usage | None) -> Usage | None:
+        """What was used for the whole response, with this usage of the model's answer."""
+        return self.used_before if usage is None else usage.plus(self.used_before)
 
     def last(
         self, ending: Ending, output: list[OutputItem], usage: Usage | None, problem: Problem | None = None
@@ -49,8 +70,8 @@ class Lifecycle:
             completed_at=int(time.time()) if ending.status == "completed" else None,
             incomplete_details=None if ending.details is None else IncompleteDetails(reason=ending.details),
             error=None if problem is None else _error(problem),
-            output=output,
-            usage=usage,
+            output=[*self._before, *output],
+            usage=self.used(usage),
         )
         return ending.event(sequence_number=self.number(), response=response)
 

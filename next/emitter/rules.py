@@ -56,10 +56,22 @@ class Kind(StrEnum):
 CLOSES: Mapping[type[d.Delta], frozenset[Kind]] = {
     d.TextDelta: frozenset({Kind.REASONING, Kind.WHOLE_CALL}),
     d.RefusalDelta: frozenset({Kind.REASONING, Kind.WHOLE_CALL}),
+    d.AnnotationAdded: frozenset({Kind.REASONING, Kind.WHOLE_CALL}),
     d.ReasoningDelta: frozenset({Kind.MESSAGE, Kind.WHOLE_CALL}),
+    d.ThoughtEnded: frozenset({Kind.MESSAGE, Kind.REASONING, Kind.WHOLE_CALL}),
     d.CallOpened: frozenset({Kind.MESSAGE, Kind.REASONING, Kind.WHOLE_CALL}),
+    d.ImageWritten: frozenset({Kind.MESSAGE, Kind.REASONING, Kind.WHOLE_CALL}),
+    d.SearchMade: frozenset({Kind.MESSAGE, Kind.REASONING, Kind.WHOLE_CALL}),
 }
-"""The kinds of items that a delta closes when it opens one. A delta without a row opens no item."""
+"""The kinds of items that a delta closes when it opens one. A delta without a row opens no item. The end of a thought
+opens one only for provider state that waits."""
+
+DISCARDS_SPACE = frozenset({d.RefusalDelta, d.CallOpened, d.ImageWritten, d.SearchMade})
+"""Deltas that drop white space which waits for text."""
+STATE_COMES_FIRST = frozenset(
+    {d.TextDelta, d.RefusalDelta, d.AnnotationAdded, d.CallOpened, d.ThoughtEnded, d.SearchMade}
+)
+"""Deltas before whose item the waiting provider state is sent in a reasoning item of its own."""
 
 Reason = Literal["end", "length", "content_filter", "failure", "interrupted", "cancelled"]
 """Why an answer ends: the upstream's reason; that it was cut or broke; or its client, who wants the finished items only
@@ -76,6 +88,10 @@ class Ending(NamedTuple):
     items: Mapping[Kind, Outcome]
     details: str | None = None
     """The reason in `incomplete_details`."""
+    writes_state: bool = False
+    """Whether provider state that still waits gets an item of its own. Otherwise it is dropped."""
+    by_client: bool = False
+    """Whether the client ended it. Then an event says which items were dropped."""
 
 
 _COMPLETED: Mapping[Kind, Outcome] = dict.fromkeys(Kind, "completed")
@@ -93,13 +109,16 @@ _FAILED: Mapping[Kind, Outcome] = {
     Kind.NEWEST_CALL: "dropped",
     Kind.EARLIER_CALL: "dropped",
 }
+_DROPPED: Mapping[Kind, Outcome] = dict.fromkeys(Kind, "dropped")
 ENDINGS: Mapping[Reason, Ending] = {
-    "end": Ending(e.ResponseCompleted, "completed", _COMPLETED),
+    "end": Ending(e.ResponseCompleted, "completed", _COMPLETED, writes_state=True),
     "length": Ending(e.ResponseIncomplete, "incomplete", _AT_A_LIMIT, "max_output_tokens"),
     "content_filter": Ending(e.ResponseIncomplete, "incomplete", _AT_A_LIMIT, "content_filter"),
     "failure": Ending(e.ResponseFailed, "failed", _FAILED),
-    "interrupted": Ending(e.ResponseIncomplete, "incomplete", dict.fromkeys(Kind, "dropped"), "interrupted"),
-    "cancelled": Ending(e.ResponseIncomplete, "incomplete", _FAILED, "interrupted"),
+    "interrupted": Ending(
+        e.ResponseIncomplete, "incomplete", _DROPPED, "interrupted", writes_state=True, by_client=True
+    ),
+    "cancelled": Ending(e.ResponseIncomplete, "incomplete", _FAILED, "interrupted", by_client=True),
 }
 _CODEX_ITEMS = {**_AT_A_LIMIT, Kind.NEWEST_CALL: CUT_IN_A_CALL}
 FOR_CODEX: Mapping[Reason, Ending] = {

@@ -84,6 +84,10 @@ class Sealer:
         self._owner = owner
         self._left = _MOST_BYTES
 
+    def fresh(self) -> "Sealer":
+        """A sealer for the same caller that has opened nothing yet: the same request is read once more."""
+        return Sealer(self._seals, self._owner)
+
     def seal(self, kind: str, content: Any) -> str:
         """An envelope with this content."""
         return self._seals.seal(kind, self._owner, content)

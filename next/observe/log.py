@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from ..settings.tables import KeySettings, ServerSettings
+from ..settings.tables import Caller, ServerSettings
 
 if TYPE_CHECKING:
     from ..turns.turn import Turn
@@ -17,7 +17,8 @@ log = logging.getLogger("am_proxy")
 class _Json(logging.Formatter):
     """A line of JSON; empty fields are left out."""
 
-    def format(self, record: logging.LogRecord) -> str:
+    def fields(self, record: logging.LogRecord) -> dict[str, Any]:
+        """What is told of this record."""
         fields: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
             "level": record.levelname.lower(),
@@ -26,29 +27,41 @@ class _Json(logging.Formatter):
         }
         if record.exc_info:
             fields["error"] = self.formatException(record.exc_info)
-        return json.dumps({name: value for name, value in fields.items() if value not in (None, "", 0, [])})
+        return {name: value for name, value in fields.items() if value not in (None, "", 0, [])}
+
+    def format(self, record: logging.LogRecord) -> str:
+        return json.dumps(self.fields(record))
+
+
+class _Text(_Json):
+    """A line for a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        fields = self.fields(record)
+        head = [str(fields.pop(name)) for name in ("time", "level", "message")]
+        return " ".join([*head, *(f"{name}={value}" for name, value in fields.items())])
 
 
 def set_up(server: ServerSettings) -> None:
     """Logs to standard error."""
     handler = logging.StreamHandler(sys.stderr)
     text = server.log_format == "text" or (server.log_format == "auto" and sys.stderr.isatty())
-    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s") if text else _Json())
+    handler.setFormatter(_Text() if text else _Json())
     log.handlers[:] = [handler]
     log.setLevel(server.log_level.upper())
     log.propagate = False
 
 
-def log_turn(turn: "Turn", key: KeySettings | None, took: float) -> None:
+def log_turn(turn: "Turn", caller: Caller, took: float) -> None:
     """The line of a turn."""
     level = logging.WARNING if turn.problem is not None else logging.INFO
     if not log.isEnabledFor(level):
         return
-    usage = turn.dialect.emitter.usage if turn.dialect else None
+    usage = turn.usage
     problem = turn.problem
     fields = {
         "request_id": turn.request_id,
-        "key": key.name if key else None,
+        "key": caller.name,
         "model": turn.request.model,
         "stream": turn.request.stream,
         "upstream": turn.route.name,

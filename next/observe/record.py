@@ -3,7 +3,7 @@
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..settings.tables import KeySettings
+from ..settings.tables import Caller
 
 if TYPE_CHECKING:
     from ..turns.turn import Turn
@@ -43,13 +43,13 @@ class Record:
         """Whether anything is kept."""
         return self._most > 0
 
-    def add(self, turn: "Turn", key: KeySettings | None, body: bytes, took: float) -> None:
+    def add(self, turn: "Turn", caller: Caller, body: bytes, took: float) -> None:
         """Keeps a turn, and forgets the oldest ones that have no room beside it."""
         if not self._most:
             return
-        got, sent = (turn.answer and turn.answer.pieces) or [], turn.sent or []
+        got, sent = turn.pieces or [], turn.sent or []
         size = len(body) + sum(map(len, got)) + sum(map(len, sent)) + _OBJECT * (len(got) + len(sent))
-        name = key.name if key else ""
+        name = caller.name
         self._kept.append(Kept(turn.request_id, name, turn.route.name, turn.finish, took, body, got, sent, size))
         self._size += size
         while len(self._kept) > self._most or (self._size > _MOST_BYTES and len(self._kept) > 1):

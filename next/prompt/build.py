@@ -1,80 +1,120 @@
 """Request -> prompt for one model, with a warning for everything that is not sent as posted."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..prompt import limits
+from ..providers.provider import HINTS
+from ..tools.base import FunctionSpec
+from ..tools.choice import Choice
 from ..tools.table import Tools
+from ..types.json import Json
 from ..types.problems import Warning
-from ..types.request import EFFORTS, LOGPROBS, JsonObjectFormat, JsonSchemaFormat, Request
+from ..types.request import LOGPROBS, OtherTool, Request, Tool
 from .items import conversation
-from .nouns import Model, OutputFormat, Prompt
+from .nouns import Assistant, Caching, Call, Entry, Model, Prompt, WebSearch
+from .state import State
 
-_HINTS = (
-    "metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "user",
-)  # fmt: skip
-"""Parameters that do not change the answer: sent where the upstream takes them. A client would miss the tier."""
+_MEMBERS = frozenset({"type", "filters", "search_context_size", "user_location", "external_web_access"})
+"""No server is told of `external_web_access`, which Codex sends with each request."""
+_FILTERS = frozenset({"allowed_domains", "blocked_domains"})
 
 
-def build(request: Request, model: Model) -> tuple[Prompt, Tools, list[Warning]]:
+def web_search(hosted: Iterable[Tool], most: int | None, warnings: list[Warning]) -> WebSearch | None:
+    """The first search among these tools. `most`: `max_tool_calls`. `warnings` gets members without effect."""
+    searches = [tool.members for tool in hosted if isinstance(tool, OtherTool) and tool.type.startswith("web_search")]
+    if not searches:
+        return None
+    tool = searches[0]
+    size, location, filters = (tool.get(name) for name in ("search_context_size", "user_location", "filters"))
+    filters = filters if isinstance(filters, dict) else {}
+    place: Json | None = None
+    if isinstance(location, dict):
+        place = {key: value for key, value in location.items() if key != "type" and value is not None}
+    lost = [name for name, value in tool.items() if name not in _MEMBERS and value not in (None, ["text"])]
+    lost += [f"filters.{name}" for name, value in filters.items() if name not in _FILTERS and value]
+    warnings += [without_effect(name) for name in lost]
+    return WebSearch(
+        context_size=size if isinstance(size, str) else None,
+        domains=_names(filters.get("allowed_domains")),
+        blocked=_names(filters.get("blocked_domains")),
+        most=most,
+        location=place,
+    )
+
+
+def without_effect(member: str) -> Warning:
+    """The warning about a member of the tool that is not honoured."""
+    return Warning("tools", "web_search", f"'{member[:64]}' of 'web_search' has no effect on this model's search.")
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()
+
+
+_SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
+_PAST_TOOL = "A tool of an earlier turn; it cannot be called."
+
+
+def build(request: Request, model: Model, state: State | None = None) -> tuple[Prompt, Tools, list[Warning]]:
     """The prompt for this model, the tools of its functions, and what differs from the request.
 
-    Raises `ProblemError` where the request cannot be put to it.
+    Raises `ProblemError` where the request cannot be put to it. `state` opens provider state; None: it stays sealed.
     """
-    tools = Tools(request)
-    entries, warnings = conversation(request, model)
-    effort, changed = _effort(request, model)
-    hints, ignored = _hints(request, model)
+    searches, draws = model.settings.web_search, model.settings.image_output
+    tools = Tools(request, ("web_search",) * searches + ("image_generation",) * draws)
+    warnings = list(tools.warnings)
+    functions, choice = tools.specs, tools.choice
+    if choice.mode == "required" and model.upstream.named_tool_choice == "required":  # it takes no name
+        functions, choice = tuple([spec for spec in functions if tools.allows(spec.name)]), Choice("required")
+    functions = limits.offered(functions, model, warnings, demanded=choice.mode == "required")
+    search = web_search(tools.hosted, request.max_tool_calls, warnings)
+    output, instruction = limits.output_format(request, model, warnings, tools=bool(functions))
+    entries = conversation(request, model, tools, state, warnings)
+    parallel = limits.parallel_calls(request.parallel_tool_calls, model, warnings) if functions else None
+    if not functions and (model.declares_past_tools or model.provider.needs_tools):
+        functions, choice = _past_functions(entries), Choice("none")
     prompt = Prompt(
-        entries=tuple(entries),
-        functions=tools.specs,
-        choice=tools.choice,
-        parallel_calls=request.parallel_tool_calls if tools.specs else None,
-        output=_output(request),
+        entries=tuple(limits.instructed(entries, instruction, model)),
+        functions=functions,
+        choice=choice,
+        parallel_calls=parallel,
+        output=output,
         sampling=_sampling(request),
-        effort=effort,
-        verbosity=request.text.verbosity,
-        hints=hints,
+        effort=limits.effort(request, model, warnings),
+        hints=_hints(request, model, warnings),
+        verbosity=limits.verbosity(request.text.verbosity, model, warnings),
+        caching=_caching(request),
+        web_search=search,
     )
-    return prompt, tools, [*tools.warnings, *warnings, *changed, *ignored]
+    return prompt, tools, warnings
 
 
-def _output(request: Request) -> OutputFormat | None:
-    form = request.text.format
-    if isinstance(form, JsonSchemaFormat):
-        return OutputFormat(name=form.name, schema=form.schema_, description=form.description, strict=form.strict)
-    return OutputFormat() if isinstance(form, JsonObjectFormat) else None
+def _past_functions(entries: Sequence[Entry]) -> tuple[FunctionSpec, ...]:
+    """The functions that a history calls, for servers that refuse a past call of an undeclared one."""
+    pieces = [piece for entry in entries if isinstance(entry, Assistant) for piece in entry.pieces]
+    names = dict.fromkeys([piece.name for piece in pieces if isinstance(piece, Call)])
+    return tuple([FunctionSpec(name=name, description=_PAST_TOOL) for name in names])
 
 
 def _sampling(request: Request) -> dict[str, Any]:
-    logprobs = bool(request.top_logprobs) or LOGPROBS in request.include
-    wanted = {
-        "temperature": request.temperature,
-        "top_p": request.top_p,
-        "presence_penalty": request.presence_penalty,
-        "frequency_penalty": request.frequency_penalty,
-        "max_tokens": request.max_output_tokens,
-        "logprobs": logprobs or None,
-        "top_logprobs": request.top_logprobs or None,
-    }
-    return {name: value for name, value in wanted.items() if value is not None}
+    sampling = {name: value for name in _SAMPLING if (value := getattr(request, name)) is not None}
+    if request.max_output_tokens is not None:
+        sampling["max_tokens"] = request.max_output_tokens
+    if request.top_logprobs or LOGPROBS in request.include:
+        sampling["logprobs"] = True
+    return sampling | ({"top_logprobs": request.top_logprobs} if request.top_logprobs else {})
 
 
-def _effort(request: Request, model: Model) -> tuple[str | None, list[Warning]]:
-    """The wanted effort, or the next lower one that the model knows, or its lowest."""
-    asked = None if request.reasoning is None else request.reasoning.effort
-    known = model.settings.reasoning_efforts
-    if asked is None or not known or asked in known:
-        return asked, []
-    rank = EFFORTS.index(asked)
-    lower = [effort for effort in known if effort in EFFORTS and EFFORTS.index(effort) < rank]
-    best = lower[-1] if lower else known[0]
-    verb = "lowered" if lower else "raised"
-    details = f"'reasoning.effort' was {verb} from '{asked}' to '{best}': this model does not know it."
-    return best, [Warning("reasoning.effort", "reasoning.effort", details)]
+def _hints(request: Request, model: Model, warnings: list[Warning]) -> dict[str, Any]:
+    """Parameters that do not change the answer, and that the upstream takes. A client would miss only the tier."""
+    wanted = {name: value for name in HINTS if (value := getattr(request, name)) is not None}
+    taken = {name: value for name, value in wanted.items() if name in model.upstream.hints}
+    if "service_tier" not in taken and wanted.get("service_tier", "auto") not in {"auto", "default"}:
+        warnings.append(Warning("service_tier", "service_tier", "'service_tier' has no effect on this model."))
+    return taken
 
 
-def _hints(request: Request, model: Model) -> tuple[dict[str, Any], list[Warning]]:
-    wanted = {name: value for name in _HINTS if (value := getattr(request, name)) is not None}
-    taken = {name: value for name, value in wanted.items() if name in (model.upstream.hints or ())}
-    if "service_tier" in taken or wanted.get("service_tier", "auto") in {"auto", "default"}:
-        return taken, []
-    return taken, [Warning("service_tier", "service_tier", "'service_tier' has no effect on this model.")]
+def _caching(request: Request) -> Caching:
+    options = request.prompt_cache_options
+    return Caching() if options is None else Caching(only_marked=options.mode == "explicit", ttl=options.ttl)

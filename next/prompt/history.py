@@ -20,50 +20,33 @@ or where the assistant continues after an output of one of the block's calls.
     reasoning without messages or calls       left out, with a warning
 """
 
-import re
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from hashlib import sha256
+from typing import NamedTuple
 
-from ..types.json import encode, is_object
+from ..providers.provider import CallIds, id_for
+from ..types.json import Json, encode, is_object
 from ..types.problems import Warning
 from .nouns import (
     Assistant,
     AssistantMessage,
     Call,
-    CallIds,
     Entry,
     Parts,
     PastThought,
     Piece,
+    ProviderState,
     System,
     Text,
     ToolOutput,
     User,
+    media_of,
     text_of,
 )
 
-_PLAIN = re.compile(r"[a-zA-Z0-9_-]+")
-_LONGEST = 40
-_NINE = re.compile(r"[a-zA-Z0-9]{9}")
-
-
-def id_for(kind: CallIds, call_id: str, attempt: int) -> str:
-    """The id upstream of the call with this id, the same in every turn; another one with each further attempt."""
-    wanted = call_id if attempt == 1 else f"{call_id}_{attempt}"
-    if kind == "keep":
-        return wanted
-    mark = sha256(wanted.encode()).hexdigest()[:9]
-    if kind == "alphanumeric9":
-        return wanted if _NINE.fullmatch(wanted) else mark
-    if len(wanted) <= _LONGEST and _PLAIN.fullmatch(wanted):
-        return wanted
-    return f"{re.sub(r'[^a-zA-Z0-9_-]', '_', wanted)[: _LONGEST - 10]}_{mark}"
-
-
-NO_OUTPUT = "no output recorded"
+_NO_OUTPUT = "no output recorded"
 EMPTY_OUTPUT = "(no output)"
+_OUTPUT_BELOW = "(see the next message)"
 
 
 @dataclass(eq=False, slots=True)
@@ -73,50 +56,55 @@ class _PastCall:
     id: str
     """Its id upstream: the client's, unless that is empty or used before."""
     block: "_Block"
+    call_id: str
     name: str
     arguments: str
-    path: str
     outputs: dict[Parts, None] = field(default_factory=dict)
     """The keys are the outputs, each once: a client may send one many times."""
+    failed: bool = False
+    """Whether the tool failed, by the last output."""
+
+    def add(self, output: Parts, *, failed: bool) -> None:
+        """One more output."""
+        self.outputs[output] = None
+        self.failed = failed
 
 
 @dataclass(eq=False, slots=True)
 class _Block:
     """One assistant turn."""
 
-    pieces: list[AssistantMessage | PastThought | _PastCall] = field(default_factory=list)
+    pieces: list[tuple[AssistantMessage | PastThought | ProviderState | _PastCall, str]] = field(default_factory=list)
+    """Each with its path."""
     written: set[tuple[str, str, str]] = field(default_factory=set)
     """Its calls: id, name and arguments."""
-    reasoning: list[str] = field(default_factory=list)
-    """The paths of its reasoning."""
-    has_content: bool = False
-    """Whether it holds a message or a call."""
     answered: bool = False
     """Whether one of its calls has an output."""
 
 
-@dataclass(eq=False, slots=True)
-class _Orphan:
+class _Orphan(NamedTuple):
     """An output whose call has not been seen."""
 
     call_id: str
     output: Parts
     path: str
+    failed: bool
 
 
 class History:
     """Collects a conversation item by item, and makes the entries of a prompt."""
 
-    def __init__(self, id_for: Callable[[str, int], str]) -> None:
-        """`id_for` gives the id upstream of a call id, another one with each further attempt."""
-        self.warnings: list[Warning] = []
-        self._id_for = id_for
+    def __init__(self, call_ids: CallIds, warnings: list[Warning]) -> None:
+        self._call_ids = call_ids
+        self._warnings = warnings
         self._entries: list[_Block | _Orphan | System | User] = []
         self._waiting: defaultdict[str, list[_PastCall]] = defaultdict(list)
         """The calls without output, by the client's call id."""
         self._last: dict[str, _PastCall] = {}
         """The last call under each id."""
         self._ids: set[str] = set()
+        self._states: dict[str, Json] = {}
+        """What the upstream wants back with each call, by the client's call id."""
         self._uses: defaultdict[str, int] = defaultdict(int)
         """How often each id was used."""
 
@@ -124,53 +112,48 @@ class History:
         """A message that is not the assistant's."""
         self._entries.append(entry)
 
-    def add_message(self, message: AssistantMessage) -> None:
-        """A message of the assistant."""
-        block = self._block()
-        block.pieces.append(message)
-        block.has_content = True
+    def add_piece(self, piece: AssistantMessage | PastThought | ProviderState, path: str) -> None:
+        """A message of the assistant; or reasoning or its state, which belongs to what follows."""
+        self._block().pieces.append((piece, path))
 
-    def add_reasoning(self, thought: PastThought, path: str) -> None:
-        """Reasoning, which belongs to the messages and calls that follow."""
-        block = self._block()
-        block.pieces.append(thought)
-        block.reasoning.append(path)
+    def add_state_of_calls(self, states: dict[str, Json]) -> None:
+        """State that the upstream wants back with each of these calls."""
+        self._states |= states
 
     def add_call(self, call_id: str, name: str, arguments: str, path: str) -> None:
         """A call of a tool by the assistant."""
         block = self._block()
         if call_id and (call_id, name, arguments) in block.written:
             return self._warn(path, "repeated call", f"{path} was left out: it repeats a call word for word.")
-        call = _PastCall(self._new_id(call_id, path), block, name, arguments, path)
-        block.pieces.append(call)
+        call = _PastCall(self._new_id(call_id, path), block, call_id, name, arguments)
+        block.pieces.append((call, path))
         block.written.add((call_id, name, arguments))
-        block.has_content = True
         self._waiting[call_id].append(call)
         self._last[call_id] = call
         return None
 
-    def add_output(self, call_id: str, output: Parts, path: str) -> None:
+    def add_output(self, call_id: str, output: Parts, path: str, *, failed: bool = False) -> None:
         """The output of a call: of the first one without output in the last block that has one under this id."""
         if waiting := self._waiting[call_id]:
             block = waiting[-1].block
             call = next(call for call in waiting if call.block is block)
             waiting.remove(call)
             block.answered = True
-            call.outputs[output] = None
+            call.add(output, failed=failed)
             if block is not self._entries[-1]:
                 self._warn(path, "output order", f"{path} was moved: an output must directly follow its call.")
         elif call_id in self._last:
-            self._last[call_id].outputs[output] = None
+            self._last[call_id].add(output, failed=failed)
             self._warn(path, "second output", f"{path} was merged with an earlier output of the same call.")
         else:
-            self._entries.append(_Orphan(call_id, output, path))
+            self._entries.append(_Orphan(call_id, output, path, failed))
 
     def entries(self) -> list[Entry]:
         """All entries in order."""
         settled: list[_Block | _Orphan | System | User] = []
         for entry in self._entries:
             if isinstance(entry, _Orphan) and (waiting := self._waiting[entry.call_id]):
-                waiting.pop(0).outputs[entry.output] = None
+                waiting.pop(0).add(entry.output, failed=entry.failed)
                 self._warn(entry.path, "output order", f"{entry.path} was moved: it came before its call.")
             else:
                 settled.append(entry)
@@ -178,49 +161,48 @@ class History:
 
     def _made(self, entry: "_Block | _Orphan | System | User") -> list[Entry]:
         match entry:
-            case _Block(has_content=False):
-                for path in entry.reasoning:
+            case _Block() if any(isinstance(piece, AssistantMessage | _PastCall) for piece, _ in entry.pieces):
+                return self._turn(entry)
+            case _Block():
+                for path in dict.fromkeys([path for _, path in entry.pieces]):
                     details = f"{path} was left out: no message and no call follows this reasoning."
                     self._warn(path, "reasoning", details)
                 return []
-            case _Block():
-                return self._turn(entry)
             case _Orphan():
                 details = f"{entry.path} is sent as a message: its call is not in the history."
                 self._warn(entry.path, "output without call", details)
                 title = f"Output of the tool call '{entry.call_id}', which is not in the history:"
-                return [User((Text(f"{title}\n{text_of(entry.output) or EMPTY_OUTPUT}"),))]
+                return [User((Text(f"{title}\n{output_text(entry.output)}"), *media_of(entry.output)))]
             case _:
                 return [entry]
 
     def _turn(self, block: _Block) -> list[Entry]:
         pieces: list[Piece] = []
         outputs: list[Entry] = []
-        missing: list[str] = []
-        for piece in block.pieces:
+        for piece, path in block.pieces:
             if not isinstance(piece, _PastCall):
                 pieces.append(piece)
                 continue
-            pieces.append(Call(piece.id, piece.name, self._object(piece), {}))
+            pieces.append(
+                Call(piece.id, piece.name, self._object(piece.arguments, path), self._states.get(piece.call_id, {}))
+            )
             parts = tuple([part for output in piece.outputs for part in output])
             if not piece.outputs:
-                missing.append(piece.path)
-                parts = (Text(NO_OUTPUT),)
-            outputs.append(ToolOutput(piece.id, parts))
-        for path in missing:
-            details = f"{path} has no output in the history: the model reads that none was recorded."
-            self._warn(path, "missing output", details)
+                details = f"{path} has no output in the history: the model reads that none was recorded."
+                self._warn(path, "missing output", details)
+                parts = (Text(_NO_OUTPUT),)
+            outputs.append(ToolOutput(piece.id, parts, piece.failed))
         return [Assistant(tuple(pieces)), *outputs]
 
-    def _object(self, call: _PastCall) -> str:
+    def _object(self, arguments: str, path: str) -> str:
         """The arguments as an object: servers refuse any other. Some models write `null` for no parameters."""
-        if call.arguments.strip() in {"", "null"}:
+        if arguments.strip() in {"", "null"}:
             return "{}"
-        if is_object(call.arguments):
-            return call.arguments
-        details = f"{call.path}.arguments were wrapped: servers refuse what is not a JSON object."
-        self._warn(f"{call.path}.arguments", "arguments", details)
-        return encode({"arguments": call.arguments}).decode()
+        if is_object(arguments):
+            return arguments
+        details = f"{path}.arguments were wrapped: servers refuse what is not a JSON object."
+        self._warn(f"{path}.arguments", "arguments", details)
+        return encode({"arguments": arguments}).decode()
 
     def _block(self) -> _Block:
         last = self._entries[-1] if self._entries else None
@@ -232,7 +214,7 @@ class History:
 
     def _new_id(self, call_id: str, path: str) -> str:
         count = self._uses[call_id] + 1
-        while (new := self._id_for(call_id or "call", count)) in self._ids:
+        while (new := id_for(self._call_ids, call_id or "call", count)) in self._ids:
             count += 1
         self._ids.add(new)
         self._uses[call_id] = count
@@ -241,4 +223,9 @@ class History:
         return new
 
     def _warn(self, path: str, feature: str, details: str) -> None:
-        self.warnings.append(Warning(path, feature, details))
+        self._warnings.append(Warning(path, feature, details))
+
+
+def output_text(parts: Parts) -> str:
+    """The text of an output, for servers that take nothing else there. Other parts are sent in a message after it."""
+    return text_of(parts) or (_OUTPUT_BELOW if parts else EMPTY_OUTPUT)

@@ -1,17 +1,15 @@
 """What a model is asked, in no dialect: frozen nouns, which dialects translate into the body for an upstream."""
 
-from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import msgspec
 
-from ..settings.tables import ModelSettings, UpstreamSettings
-from ..tools.table import Choice, FunctionSpec
+from ..providers.provider import Provider
+from ..settings.tables import Can, ModelSettings, ServerSettings, UpstreamSettings
+from ..tools.base import FunctionSpec
+from ..tools.choice import Choice
 from ..types.json import Json
-
-CallIds = Literal["keep", "plain40", "alphanumeric9"]
-"""The form of ids of calls: unchanged; at most 40 letters, digits, `_` and `-` (OpenAI); nine letters and digits
-(Mistral)."""
 
 
 class Model(NamedTuple):
@@ -23,7 +21,25 @@ class Model(NamedTuple):
     """As its upstream knows it."""
     settings: ModelSettings
     upstream: UpstreamSettings
-    call_ids: CallIds
+    """What is not given there is as its provider has it."""
+    provider: Provider
+    can: Can
+    """As configured, or else as known of its provider. None: not known, so it is sent, and its server decides."""
+    server: ServerSettings
+    origin: str
+    """Which upstream this is, after a change of its name or key, too: its state goes back to no other."""
+    thinking_tokens: Mapping[str, int] = {}
+    """Effort -> tokens of reasoning, if that must be less than the limit of the whole answer."""
+    declares_past_tools: bool = False
+    """Where no tools are offered, those that the history calls are declared: Anthropic refuses the calls otherwise."""
+    signed_reasoning: bool = False
+    """Its server takes back only reasoning that it signed itself."""
+    takes_file_urls: bool = False
+    """Its server fetches files itself."""
+    marks_cache: bool = False
+    """Prompts for Claude are marked for its cache unless that is switched off; tools and whole outputs can be, too."""
+    state_refused: bool = False
+    """Its server has refused state that this conversation gives back to it: none is given back."""
 
 
 class Text(msgspec.Struct, frozen=True, gc=False):
@@ -129,6 +145,8 @@ class ToolOutput(msgspec.Struct, frozen=True, gc=False):
     call_id: str
     parts: Parts
     """Empty where the tool gave no output."""
+    failed: bool = False
+    """Whether the client says that the tool failed."""
 
 
 Entry = System | User | Assistant | ToolOutput
@@ -141,6 +159,29 @@ class OutputFormat(msgspec.Struct, frozen=True, kw_only=True):
     schema: Json | None = None
     description: str | None = None
     strict: bool | None = None
+
+
+class Caching(NamedTuple):
+    """What the client wants of the cache of prompts, where its server is told what to cache."""
+
+    only_marked: bool = False
+    """Nothing is cached but up to the parts that the client marked."""
+    ttl: str | None = None
+    """How long the prompt is to be kept, in the client's words."""
+
+
+class WebSearch(NamedTuple):
+    """The web search that the model's own server is to run."""
+
+    context_size: str | None = None
+    domains: tuple[str, ...] = ()
+    """The only domains of which pages are wanted; empty for all."""
+    blocked: tuple[str, ...] = ()
+    """Domains of which no pages are wanted."""
+    most: int | None = None
+    """Searches of one answer; None: as many as the server allows."""
+    location: Json | None = None
+    """Where the user is, roughly: members such as `country` and `city`."""
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,8 +199,15 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     verbosity: str | None = None
     hints: Json = {}
     """Parameters that do not change the answer, and that this upstream takes."""
+    caching: Caching = Caching()
+    web_search: WebSearch | None = None
 
 
 def text_of(parts: Iterable[Part | RefusalText]) -> str:
     """The text in these parts, joined by line breaks."""
     return "\n".join([part.text for part in parts if isinstance(part, Text | RefusalText)])
+
+
+def media_of(parts: Parts) -> Parts:
+    """The parts that are not text."""
+    return tuple([part for part in parts if not isinstance(part, Text)])

@@ -9,11 +9,21 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ..providers.table import provider_of
 from .tables import KeySettings, ModelSettings, SealSettings, SearchSettings, ServerSettings, Table, UpstreamSettings
 
 FILE = "am-proxy.toml"
-DEMO = "demo"
+_EMBEDDED = {"upstreams": {"demo": {"via": "demo"}}, "models": {name: {"upstream": "demo"} for name in ("demo", "*")}}
 """The embedded model, where nothing is configured."""
+_GIVEN = "upstream"
+"""The name of the upstream that flags or the environment give."""
+_OF_GIVEN = {
+    "upstream": ("AM_UPSTREAM", "base_url"),
+    "upstream_key": ("AM_UPSTREAM_KEY", "api_key"),
+    "via": ("AM_UPSTREAM_VIA", "via"),
+    "provider": ("AM_PROVIDER", "provider"),
+}
+"""Its settings and their variables, by flag."""
 
 
 class Settings(Table):
@@ -46,9 +56,15 @@ def load(file: Path | None, flags: Mapping[str, Any], environ: Mapping[str, str]
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise SettingsError(f"{file}: {error}") from None
     given = {name: environ[key] for name in ServerSettings.model_fields if (key := f"AM_{name.upper()}") in environ}
-    server = {**tables.get("server", {}), **given, **{key: value for key, value in flags.items() if value is not None}}
+    of_server = {name: value for name, value in flags.items() if value is not None and name not in _OF_GIVEN}
+    tables["server"] = {**tables.get("server", {}), **given, **of_server}
+    if environ.get("AM_SEAL_KEY"):
+        tables["seal"] = {"keys": [environ["AM_SEAL_KEY"]], **tables.get("seal", {})}
+    _add_upstream(tables, flags, environ)
+    if not tables.get("upstreams") and not tables.get("models"):
+        tables |= _EMBEDDED
     try:
-        settings = Settings.model_validate({**tables, "server": server}, strict=False if given else None)
+        settings = Settings.model_validate(tables, strict=False if given else None)
     except ValidationError as error:
         raise SettingsError("\n".join(f"{file or 'settings'}: {fault}" for fault in _faults(error))) from None
     if faults := list(_undefined(settings)):
@@ -63,14 +79,37 @@ def _usual_file(environ: Mapping[str, str]) -> Path | None:
     return next((place for place in places if place.is_file()), Path(named[0]) if named else None)
 
 
+def _add_upstream(tables: dict[str, Any], flags: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+    """Adds the upstream of flags or the environment, for every model that the file does not name."""
+    words = {field: flags.get(flag) or environ.get(name) for flag, (name, field) in _OF_GIVEN.items()}
+    upstream = {field: word for field, word in words.items() if word}
+    if not upstream:
+        return
+    if not upstream.keys() & {"base_url", "provider"}:
+        raise SettingsError("--via and --upstream-key mean nothing without --upstream or --provider")
+    if _GIVEN in tables.get("upstreams", {}):  # one of them would be sent the other's key
+        raise SettingsError(f'the file has an upstream named "{_GIVEN}" of its own: rename that one')
+    tables["upstreams"] = {**tables.get("upstreams", {}), _GIVEN: upstream}
+    tables["models"] = {**tables.get("models", {}), "*": {"upstream": _GIVEN}}
+
+
 def _undefined(settings: Settings) -> Iterator[str]:
     """Upstreams that models name, and that are not defined."""
     for name, model in settings.models.items():
         for upstream in model.asked:
-            if upstream not in settings.upstreams and upstream not in settings.models:
-                yield f"models.{name}: there is no [upstreams.{upstream}]{_meant(upstream, settings.upstreams)}"
+            other = settings.models.get(upstream)
+            if upstream in settings.upstreams or (other and any(way in settings.upstreams for way in other.asked)):
+                continue
+            if other is not None:
+                yield f"models.{name}: models.{upstream} names no upstream itself"
+                continue
+            known = provider_of(upstream).name
+            meant = f'; add it with provider = "{upstream}"' if known else _meant(upstream, settings.upstreams)
+            yield f"models.{name}: there is no [upstreams.{upstream}]{meant}"
         if not model.asked:
             yield f"models.{name}: names no upstream"
+    if not settings.models:
+        yield 'upstreams: no model leads here: add [models."*"] with an upstream'
 
 
 def _faults(error: ValidationError) -> Iterator[str]:

@@ -1,10 +1,16 @@
 """The tables of a configuration, and the kinds of values in them."""
 
 import os
+from fnmatch import fnmatchcase
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, Self
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
+
+from ..providers.table import provider_of
+from .addresses import completed, via_of
 
 
 class Table(BaseModel):
@@ -37,17 +43,30 @@ def _listed(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _without_slash(url: str) -> str:
+def _address(url: str) -> str:
     if not url.startswith(("http://", "https://")):
         raise ValueError("must begin with http:// or https://")
+    parts = urlsplit(url)
+    if "@" in parts.netloc:
+        raise ValueError("must not hold a user name or password: use api_key")
+    if parts.query or parts.fragment:
+        raise ValueError("must end with its path, without ? or #")
     return url.rstrip("/")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a server that listens here. Of names, only localhost is sure."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
 
 
 Secret = Annotated[SecretStr, BeforeValidator(_referred), Field(strict=False)]
 Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, strict=False)]
 Count = Annotated[int, Field(ge=0, strict=False)]
-Url = Annotated[str, AfterValidator(_without_slash)]
+Url = Annotated[str, AfterValidator(_address)]
 
 
 class ServerSettings(Table):
@@ -86,8 +105,8 @@ class ServerSettings(Table):
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can call."""
-        return self.host in {"127.0.0.1", "::1", "localhost"}
+        """Whether only programs of this machine can call."""
+        return is_loopback(self.host) and not self.allowed_hosts and not self.cors_origins
 
     @property
     def kept_turns(self) -> int:
@@ -109,9 +128,9 @@ class KeySettings(Table):
 class SealSettings(Table):
     """What clients carry for this server."""
 
-    when: Literal["asked", "always"] = "asked"
+    when: Literal["asked", "always", "never"] = "asked"
     keys: Annotated[tuple[Secret, ...], Field(strict=False)] = ()
-    max_age_days: Count | None = None
+    max_age_days: Annotated[float, Field(gt=0, strict=False)] | None = None
 
 
 class SearchSettings(Table):
@@ -126,7 +145,8 @@ class SearchSettings(Table):
 class UpstreamSettings(Table):
     """A model server."""
 
-    via: Literal["chat", "messages", "responses", "litellm"] | None = None
+    via: Literal["chat", "messages", "responses", "litellm", "demo"]
+    """How it is asked. By default as its provider is; an address without a provider is a chat server."""
     provider: str | None = None
     api_key: Secret | None = None
     auth: Literal["own", "passthrough"] = "own"
@@ -139,13 +159,51 @@ class UpstreamSettings(Table):
     breaker_failures: Count = 5
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"
-    strict_tools: bool | None = None
+    """The role of messages with instructions."""
+    strict_tools: bool = True
+    """False: `strict` is removed from tools, for servers that refuse unknown keys."""
     reasoning_field: Literal["reasoning_content", "reasoning", "none"] = "reasoning_content"
-    hints: Words | None = None
-    named_tool_choice: Literal["name", "required"] | None = None
-    takes_image_urls: bool | None = None
+    """The field in which earlier reasoning is sent back; none: it is not sent."""
+    hints: Words = ()
+    """Parameters that do not change the answer and that it takes."""
+    named_tool_choice: Literal["name", "required"] = "name"
+    """How a call of one tool is asked for: by its name; or by offering that tool alone, with the word `required`."""
+    takes_image_urls: bool = True
+    """False: it does not fetch pictures, so this server does."""
     key_header: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")] = "authorization"
     betas: Words = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_facts(cls, given: Any) -> Any:
+        """What is not given is as its provider has it. A provider's key goes to no address but the provider's."""
+        if not isinstance(given, dict):
+            return given
+        provider, url = given.get("provider"), given.get("base_url")
+        known = provider_of(provider if isinstance(provider, str) else None)
+        facts: dict[str, Any] = {**known.settings, "via": known.via}
+        if isinstance(url, str) and not provider:
+            facts["via"] = via_of(url)
+        facts |= given
+        if facts["via"] == "litellm":
+            return facts
+        if isinstance(url, str):
+            facts["base_url"] = completed(url)
+        elif "base_url" not in given:
+            facts["base_url"] = known.base_url
+            if known.key_variable and facts.get("auth") != "passthrough":
+                facts.setdefault("api_key", f"env:{known.key_variable}")
+        return facts
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.via == "litellm" and not (self.provider or self.base_url):
+            raise ValueError("needs a provider or a base_url")
+        if self.via not in {"litellm", "demo"} and not self.base_url:
+            raise ValueError(f'via = "{self.via}" needs a base_url')
+        if self.auth == "passthrough" and self.api_key:
+            raise ValueError('takes either api_key or auth = "passthrough"')
+        return self
 
 
 Price = Annotated[float, Field(ge=0, strict=False)]
@@ -161,7 +219,7 @@ class Can(Table):
     parallel_calls: bool | None = None
     strict_tools: bool | None = None
     reasoning: bool | None = None
-    structured_output: Words | bool | None = None
+    structured_output: Words | None = None
     verbosity: bool | None = None
 
 
@@ -181,7 +239,7 @@ class ModelSettings(Table):
     give_back_reasoning: bool = True
     think_tags: bool = False
     web_search: bool = False
-    cache_control: bool | None = None
+    cache_control: Literal["off", "auto"] | None = None
     cache_ttl: Literal["5m", "1h"] | None = None
     image_output: bool = False
     context_window: Count | None = None
@@ -196,3 +254,30 @@ class ModelSettings(Table):
     def asked(self) -> tuple[str, ...]:
         """The names in `upstreams`, or the one in `upstream`."""
         return self.upstreams or ((self.upstream,) if self.upstream else ())
+
+
+UNKNOWN_KEY = "AM Proxy does not know this API key."
+"""The message of a refused key: a client may have keys of several servers."""
+
+
+class Caller(NamedTuple):
+    """A key of this server; a guest with a key for an upstream; or anybody, where there are no keys."""
+
+    name: str = ""
+    """In the log."""
+    owner: str = ""
+    """Whom limits count. Guests are told apart by their keys."""
+    models: tuple[str, ...] = ()
+    """Patterns of the names of models that it may use. Without any, it may use all."""
+    requests_per_minute: int | None = None
+    concurrency: int | None = None
+    own: str | None = None
+    """The key that it sent, where that is none of this server's, and an upstream is asked with such keys."""
+    is_guest: bool = False
+    """Whether it has no key of this server, which has keys."""
+    may_know: bool = False
+    """Whether it is this machine's own user, who may be told about upstreams."""
+
+    def may_use(self, model: str) -> bool:
+        """Whether it may use the model of this name."""
+        return not self.models or any(fnmatchcase(model, pattern) for pattern in self.models)

@@ -1,141 +1,144 @@
 """One turn's tools: the functions that carry them, and which of them the model may call."""
 
-from typing import Any, Literal
+from collections.abc import Iterator, Sequence
+from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from ..emitter.items import OpenCall, Position
-from ..types.json import Json
 from ..types.parse import ToolShapes
 from ..types.problems import Warning, refuse
-from ..types.request import AllowedTools, ChosenTool, Request
-from .function import FunctionCallItem, FunctionCallOutputItem, FunctionTool
+from ..types.request import AdditionalTools, Request, Tool, ToolItem
+from .apply_patch import APPLY_PATCH
+from .base import Carried, FunctionSpec, NamedCall, NamedTool, PastCall, PastOutput, PastOutputItem, ToolName, ToolType
+from .choice import permits_hosted, read_choice
+from .custom import CUSTOM
+from .function import FUNCTION
+from .naming import DEFAULT_NAMESPACE, Member, Names, members
+from .shell import SHELL
+from .tool_search import TOOL_SEARCH, ToolSearchOutputItem, ToolSearchTool
 
+_TYPES = {kind.name: kind for kind in (FUNCTION, CUSTOM, SHELL, APPLY_PATCH, TOOL_SEARCH)}
+_BY_ITEM: dict[type[ToolItem], ToolType] = {
+    shape: kind for kind in _TYPES.values() for shape in (kind.call, kind.output)
+}
 SHAPES = ToolShapes(
-    tools={"function": FunctionTool},
-    items={"function_call": FunctionCallItem, "function_call_output": FunctionCallOutputItem},
-    named=frozenset({"function"}),
+    tools={name: kind.tool for name, kind in _TYPES.items()},
+    items={str(shape.__struct_config__.tag): shape for shape in _BY_ITEM},
+    named=frozenset(name for name, kind in _TYPES.items() if issubclass(kind.tool, NamedTool)),
 )
-
-
-class FunctionSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """A function that a model may call."""
-
-    name: str
-    description: str | None = None
-    parameters: Json | None = None
-    strict: bool | None = None
-
-
-class Choice(msgspec.Struct, frozen=True):
-    """Whether the model may or must call a function, and which."""
-
-    mode: Literal["auto", "none", "required"] = "auto"
-    name: str | None = None
-
-
-_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
-"""Keys that hold schemas by name: any name, `encrypted` included."""
-_DATA = frozenset({"const", "default", "enum", "example", "examples"})
-"""Keys that hold values, not schemas."""
-
-
-def for_chat(parameters: Json | None) -> Json | None:
-    """These parameters as a schema of an object, without `"encrypted": true`, which strict servers refuse."""
-    if parameters is None:
-        return None
-    schema = _cleaned(parameters)
-    return schema if schema.get("type") == "object" or not schema else {**schema, "type": "object"}
-
-
-def _cleaned(schema: Json) -> Json:
-    cleaned: Json = {}
-    for key, value in schema.items():
-        if key == "encrypted" and value is True:
-            continue
-        if key in _NAMED and isinstance(value, dict):
-            cleaned[key] = {name: _within(inner) for name, inner in value.items()}
-        else:
-            cleaned[key] = value if key in _DATA else _within(value)
-    return cleaned
-
-
-def _within(value: Any) -> Any:
-    if isinstance(value, dict):
-        return _cleaned(value)
-    return [_within(entry) for entry in value] if isinstance(value, list) else value
+_FAILED = frozenset({"incomplete", "failed"})
+"""Statuses of outputs of tools that failed."""
+_HOW = " A model whose own server searches gets it by `web_search = true`; for other models see docs/search.md."
 
 
 class Tools:
-    """The functions that a model is offered, and which of them it may call."""
+    """The functions that a model is offered, which of them it may call, and the tools behind them.
 
-    def __init__(self, request: Request) -> None:
+    They keep the order of the request: first those in `tools`, then those in `input`, added or found by a search.
+    If the client can search, a tool with `defer_loading` is offered only after a search has found it.
+    """
+
+    def __init__(self, request: Request, hosted: tuple[str, ...] = ()) -> None:
+        """`hosted` is how the types of tools begin that the model's server runs, or that it does without a tool."""
         self.warnings: list[Warning] = []
         """One for each tool that was left out."""
-        specs: dict[str, FunctionSpec] = {}
-        for index, tool in enumerate(request.offers):
-            path = f"tools[{index}]"
-            if not isinstance(tool, FunctionTool):
-                details = f"{path} was left out: its type '{tool.type[:64]}' cannot be offered to this model."
-                self.warnings.append(Warning(path, tool.type[:64], details))
-                continue
-            if tool.name in specs:
-                message = f"'{path}' cannot be distinguished from another tool: both are named '{tool.name}'."
-                raise refuse("invalid_value", message, path)
-            try:
-                parameters = for_chat(tool.parameters)
-            except RecursionError:
-                raise refuse("invalid_value", f"'{path}.parameters' is nested too deeply.", path) from None
-            specs[tool.name] = FunctionSpec(
-                name=tool.name, description=tool.description, parameters=parameters, strict=tool.strict
-            )
-        self.specs = tuple(specs.values())
-        self.choice, self._allowed = _choice(request, specs)
+        self.hosted: list[Tool] = []
+        """The tools that the model's server runs, where the client permits it."""
+        self._hosted = hosted
+        lists = list(_lists(request))
+        offers = [member for each, _ in lists for member in each]
+        self._names = Names(m.name.name for m in offers if m.name.type == "function" and m.name.namespace is None)
+        self._known: dict[str, Carried] = {}
+        """Every tool by the name of its function: those on offer, those not found yet, those of past calls."""
+        self._tools: set[ToolName] = set()
+        """The names of all tools in `_known`."""
+        self._can_search = any(isinstance(m.tool, ToolSearchTool) and m.tool.execution == "client" for m in offers)
+        offered: dict[str, Carried] = {}
+        for each, found in lists:
+            self._take(each, offered, found=found)
+        self.specs: tuple[FunctionSpec, ...] = tuple([carried.spec for carried in offered.values()])
+        self.choice, self._allowed = read_choice(request.choice, list(offered.values()), self._known.values(), hosted)
+        if not permits_hosted(request.choice, hosted):
+            self.hosted = []
 
     def allows(self, name: str) -> bool:
         """Whether the client permits this call. An undeclared function is allowed if no restriction is set."""
         return self._allowed is None or name in self._allowed
 
-    def prefix(self, _name: str) -> str:
+    def prefix(self, name: str) -> str:
         """The prefix of the id of a call's item."""
-        return "fc"
+        return self._carried(name).kind.prefix
 
     def open_call(self, name: str, call_id: str, position: Position) -> OpenCall:
         """The open item for a call."""
-        return OpenCall(position, name, call_id)
+        carried = self._carried(name)
+        return carried.kind.open(carried, call_id, position)
+
+    def past(self, item: ToolItem) -> PastCall | PastOutput:
+        """A past call as a call of its function, or a past output as text or parts."""
+        kind = _BY_ITEM[type(item)]
+        if isinstance(item, PastOutputItem):
+            output = kind.told(item, self._names.of)
+            return output._replace(failed=True) if item.status in _FAILED else output
+        carried = self._past_tool(item, kind)
+        call_id = getattr(item, "call_id", None) or ""
+        return PastCall(call_id, carried.spec.name, kind.arguments(item, carried))
+
+    def _carried(self, name: str) -> Carried:
+        """The tool of the function with this name. An undeclared function is passed through unchanged."""
+        return self._known.get(name) or Carried(ToolName("function", name), FunctionSpec(name=name), FUNCTION)
+
+    def _past_tool(self, item: Any, kind: ToolType) -> Carried:
+        """A tool that was called in the past, declared or not. The model may call it again."""
+        named = isinstance(item, NamedCall)
+        tool = self._meant(ToolName(kind.name, item.name, item.namespace) if named else ToolName(kind.name, kind.name))
+        name = self._names.of(tool)
+        if name not in self._known:
+            self._known[name] = Carried(tool, FunctionSpec(name=name), kind)
+            self._tools.add(tool)
+        return self._known[name]
+
+    def _meant(self, tool: ToolName) -> ToolName:
+        """The tool of a past call. OpenAI gives a function that was found by a search its own name as its namespace.
+
+        A client may also have had its tools in the default namespace before, or only now.
+        """
+        if tool in self._tools:
+            return tool
+        alone = tool._replace(namespace=None)
+        equal = {tool.name: alone, DEFAULT_NAMESPACE: alone, None: tool._replace(namespace=DEFAULT_NAMESPACE)}
+        other = equal.get(tool.namespace, tool)
+        return other if other in self._tools else tool
+
+    def _take(self, members: Sequence[Member], offered: dict[str, Carried], *, found: bool) -> None:
+        """Adds the tools of one list to those on offer, by the names of their functions. `found`: by a search."""
+        seen: set[ToolName] = set()
+        for tool, named, path, about in members:
+            kind = _TYPES.get(tool.type)
+            if tool.type.startswith(self._hosted):
+                self.hosted.append(tool)
+            elif kind is None or (spec := kind.function(tool, self._names.of(named))) is None:
+                details = f"{path} was left out: its type '{tool.type[:64]}' cannot be offered to this model."
+                details += _HOW if tool.type.startswith("web_search") else ""
+                self.warnings.append(Warning(path, "tool", details))
+            elif named in seen and not found:
+                message = f"'{path}' cannot be distinguished from another tool: both are named '{named.name}'."
+                raise refuse("invalid_value", message, path)
+            else:
+                seen.add(named)
+                self._tools.add(named)
+                if about:
+                    spec = replace(spec, description="\n\n".join(filter(None, (about, spec.description))))
+                carried = self._known[spec.name] = Carried(named, spec, kind, tool)
+                later = isinstance(tool, NamedTool) and tool.defer_loading is True
+                if spec.name in offered or found or not (later and self._can_search):
+                    offered[spec.name] = carried
 
 
-def _choice(request: Request, specs: dict[str, FunctionSpec]) -> tuple[Choice, frozenset[str] | None]:
-    """The choice, and the names of the only functions that may be called; None: any."""
-    choice = request.choice
-    match choice:
-        case "auto":
-            return Choice(), None
-        case "none":
-            return Choice("none"), frozenset()
-        case "required":
-            if not specs:
-                raise refuse("invalid_value", "'tool_choice' demands a call, and there are no tools.", "tool_choice")
-            return Choice("required"), None
-        case ChosenTool():
-            name = _named(choice, specs, "tool_choice")
-            return Choice("required", name), frozenset({name})
-        case AllowedTools():
-            names = [_named(tool, specs, f"tool_choice.tools[{i}]") for i, tool in enumerate(choice.tools)]
-            allowed = frozenset(names)
-            if choice.mode == "auto":
-                return Choice("auto" if names else "none"), allowed
-            if not names:
-                message = "'tool_choice' demands a call, but allows no tool."
-                raise refuse("invalid_value", message, "tool_choice.tools")
-            return Choice("required", names[0] if len(allowed) == 1 else None), allowed
-        case _:
-            raise AssertionError(choice)
-
-
-def _named(chosen: ChosenTool, specs: dict[str, FunctionSpec], path: str) -> str:
-    if chosen.type == "function" and chosen.name in specs:
-        return str(chosen.name)
-    tool = f"the tool '{chosen.name}'" if chosen.name else f"a tool of type '{chosen.type}'"
-    message = f"'{path}' names {tool}, which is not among the tools the model is offered."
-    raise refuse("invalid_value", message, path)
+def _lists(request: Request) -> Iterator[tuple[list[Member], bool]]:
+    """Every list of tools, in the order of the request, and whether a search found them."""
+    yield members(request.offers, "tools"), False
+    for index, item in enumerate(request.items):
+        if isinstance(item, AdditionalTools | ToolSearchOutputItem):
+            yield members(item.tools, f"{request.path_of(index)}.tools"), isinstance(item, ToolSearchOutputItem)

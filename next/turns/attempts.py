@@ -2,19 +2,23 @@
 
 An upstream that could not be reached, or answers 429, 502, 503 or 529, is asked again, at once or after the short wait
 that it names. If it fails again, the next of the model's upstreams is asked, in its own dialect: a new turn of the
-dialect is made for it. A request that is itself invalid is not sent to another upstream. After the first payload no
-other upstream is asked.
+dialect is made for it. A request that is itself invalid is not sent to another upstream. One that refuses what it gave
+out in an earlier turn, such as reasoning that it has signed, is asked again without it; and one that cannot enforce the
+schemas of a request, without asking it to. After the first payload no other upstream is asked.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from ..catalog import Route
 from ..dialects.turn import DialectTurn
+from ..prompt.nouns import Model
+from ..providers.table import ERROR_WORDS
 from ..types.json import Json
 from ..types.problems import Problem, ProblemError
-from ..upstreams.errors import too_slow
+from ..upstreams.errors import no_answer, too_slow
 from ..upstreams.port import Answer, UpstreamError
 
 _PATIENCE = 5
@@ -40,58 +44,81 @@ class Asked(NamedTuple):
 async def first_payload(
     routes: Sequence[Route],
     turn: DialectTurn,
-    make: Callable[[Route], DialectTurn],
+    make: Callable[[Route], Awaitable[DialectTurn]],
     retried: Callable[[str], None],
-    *,
-    kept: bool,
+    pieces: list[bytes] | None,
 ) -> Asked:
     """The first payloads of the first upstream that sends one. `turn` is for the first route, `make` makes another.
 
-    `retried` is told why another ask is made; `kept`: what the upstream sends is for the record.
+    `retried` is told why another ask is made; `pieces` gets what upstreams send, for the record.
 
     Raises `UpstreamError` if all refuse: the last refusal.
     """
     refusal: UpstreamError | None = None
-    for index, route in enumerate(routes):
-        if index:
+    ways = deque(routes)
+    making: DialectTurn | None = turn
+    while ways:
+        route = ways.popleft()
+        if making is None:
             try:
-                turn = make(route)
+                making = await make(route)
             except ProblemError:
                 continue  # the request cannot be put to this model
-            retried(refusal.cause if refusal else "")
-        breaker = route.upstream.breaker
         try:
-            breaker.check()
-            for left in range(route.model.upstream.retries, -1, -1):
-                try:
-                    asked = await _opened(route, turn, kept=kept)
-                except UpstreamError as error:
-                    if not left or error.wait is None or error.wait > _PATIENCE:
-                        breaker.failed(error)
-                        raise
-                    retried(error.cause)
-                    await asyncio.sleep(error.wait)
-                else:
-                    breaker.answered()
-                    return asked
+            return await _ask(route, making, retried, pieces)
         except UpstreamError as error:
-            refusal = error
-        if refusal is not None and refusal.problem.code not in _ELSEWHERE:
-            break
+            refusal, making = error, None
+            if (again := _without_refused(route.model, error.problem)) is not None:
+                ways.appendleft(route._replace(model=again))
+            elif error.problem.code not in _ELSEWHERE:
+                break
+            if ways:
+                retried(error.cause)
     assert refusal is not None  # noqa: S101 — there is a route
     raise refusal
 
 
-async def _opened(route: Route, turn: DialectTurn, *, kept: bool) -> Asked:
+def _without_refused(model: Model, problem: Problem) -> Model | None:
+    """The model, to be asked again without what its server refused; None if that can only be all of it."""
+    if problem.code != "invalid_value":
+        return None
+    if not model.state_refused and ERROR_WORDS["state"].search(problem.message):
+        return model._replace(state_refused=True)
+    without = model.can.model_copy(update={"strict_tools": False, "structured_output": ()})
+    return (
+        model._replace(can=without) if without != model.can and ERROR_WORDS["schemas"].search(problem.message) else None
+    )
+
+
+async def _ask(route: Route, turn: DialectTurn, retried: Callable[[str], None], pieces: list[bytes] | None) -> Asked:
+    breaker = route.upstream.breaker
+    breaker.check()
+    for left in range(route.model.upstream.retries, -1, -1):
+        try:
+            asked = await _opened(route, turn, pieces)
+        except UpstreamError as error:
+            if not left or error.wait is None or error.wait > _PATIENCE:
+                breaker.failed(error)
+                raise
+            retried(error.cause)
+            await asyncio.sleep(error.wait)
+        else:
+            breaker.answered()
+            return asked
+    raise AssertionError  # the last try returns or raises
+
+
+async def _opened(route: Route, turn: DialectTurn, pieces: list[bytes] | None) -> Asked:
     answer: Answer | None = None
     patience = route.model.upstream.timeout
     try:
         async with asyncio.timeout(patience):
             answer = await route.upstream.open(turn.body, route.key)
-            answer.pieces = [] if kept else None
-            payloads: list[Json] = []
+            answer.pieces = pieces
+            payloads: list[Json] | None = []
             while not payloads:
-                payloads = await answer.next() or []
+                if (payloads := await answer.next()) is None:
+                    raise no_answer(route.model.upstream.base_url)
             asked, answer = Asked(route, turn, answer, payloads), None
             return asked
     except TimeoutError:

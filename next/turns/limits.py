@@ -1,38 +1,49 @@
-"""How many turns run at once, and how many requests a key may make."""
+"""How many turns run at once, and how many requests a caller may make."""
 
+import math
 import time
-from collections import Counter, defaultdict, deque
+from collections import defaultdict
 
-from ..settings.tables import KeySettings, ServerSettings
+from ..settings.tables import Caller, ServerSettings
 from ..types.problems import Problem, ProblemError
 
-_MINUTE = 60.0
+_MINUTE = 60
+_PAUSE = 2
+"""Seconds after which it may be worth asking a full server again."""
 
 
 class Slot:
     """The right to run one turn."""
 
-    def __init__(self, key: KeySettings | None) -> None:
-        self.key = key
+    def __init__(self, used: "_Used") -> None:
+        self.used = used
 
 
 class Limits:
-    """Counts the turns that run, and the requests of the last minute, by key."""
+    """Counts the turns that run, and the requests of callers."""
 
     def __init__(self) -> None:
         self._taken: set[Slot] = set()
-        self._by_key: Counter[str] = Counter()
-        self._spent: defaultdict[str, deque[float]] = defaultdict(deque)
+        self._used: defaultdict[str, _Used] = defaultdict(_Used)
+        self._swept = time.monotonic()
 
-    def enter(self, key: KeySettings | None, server: ServerSettings) -> Slot:
-        """A slot for a turn. Raises `ProblemError` where there is none."""
+    def enter(self, caller: Caller, server: ServerSettings) -> Slot:
+        """A slot for a turn. Raises `ProblemError` where there is none; that is not counted."""
         if len(self._taken) >= server.max_turns:
-            message = "This server runs as many turns as it may (`max_turns`). Please try again."
-            raise ProblemError(Problem(code="overloaded", message=message, retry_after=1))
-        if key is not None:
-            self._charge(key)
-            self._by_key[key.name] += 1
-        slot = Slot(key)
+            message = f"This server runs {server.max_turns} turns at once, and no more."
+            raise ProblemError(Problem(code="overloaded", message=message, retry_after=_PAUSE))
+        self._sweep()
+        used = self._used[caller.owner]
+        if caller.concurrency is not None and used.running >= caller.concurrency:
+            raise _refused(f"This key may run {caller.concurrency} requests at once, and does.", 1)
+        if (most := caller.requests_per_minute) is not None:
+            if (left := used.left(most)) < 1:
+                wait = max(1, math.ceil((1 - left) * _MINUTE / most))
+                words = f"Rate limit reached for requests per minute: limit {most}. Please try again in {wait}s."
+                raise _refused(words, wait)
+            used.spent += 1
+        used.running += 1
+        slot = Slot(used)
         self._taken.add(slot)
         return slot
 
@@ -40,21 +51,50 @@ class Limits:
         """Frees the slot, if it is not free."""
         if slot in self._taken:
             self._taken.remove(slot)
-            if slot.key is not None:
-                self._by_key[slot.key.name] -= 1
+            slot.used.running -= 1
 
-    def _charge(self, key: KeySettings) -> None:
-        if key.concurrency is not None and self._by_key[key.name] >= key.concurrency:
-            message = f"The key '{key.name}' runs {key.concurrency} turns, as many as it may. Please try again in 1s."
-            raise ProblemError(Problem(code="rate_limit_exceeded", message=message, retry_after=1))
-        if key.requests_per_minute is None:
-            return
-        now, spent = time.monotonic(), self._spent[key.name]
-        while spent and now - spent[0] >= _MINUTE:
-            spent.popleft()
-        if len(spent) >= key.requests_per_minute:
-            wait = int(_MINUTE - (now - spent[0])) + 1 if spent else int(_MINUTE)
-            may = f"The key '{key.name}' may make {key.requests_per_minute} requests a minute."
-            message = f"{may} Please try again in {wait}s."
-            raise ProblemError(Problem(code="rate_limit_exceeded", message=message, retry_after=wait))
-        spent.append(now)
+    def headers(self, caller: Caller) -> list[tuple[bytes, bytes]]:
+        """What is left to this caller, in OpenAI's headers; none for a caller without a limit."""
+        if (most := caller.requests_per_minute) is None:
+            return []
+        left = self._used[caller.owner].left(most)
+        told = {"limit": most, "remaining": int(left), "reset": _spelled((most - left) * _MINUTE / most)}
+        return [(f"x-ratelimit-{name}-requests".encode(), str(value).encode()) for name, value in told.items()]
+
+    def _sweep(self) -> None:
+        """Forgets, once a minute, who has all requests left: anyone can invent another guest."""
+        now = time.monotonic()
+        if now - self._swept > _MINUTE:
+            self._swept = now
+            for owner, used in list(self._used.items()):
+                if not used.running and now - used.seen > _MINUTE:
+                    del self._used[owner]
+
+
+class _Used:
+    """What a caller has used. A minute's requests may come all at once; they are restored one by one, evenly."""
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.spent = 0.0
+        """Requests that are not restored yet."""
+        self.seen = time.monotonic()
+
+    def left(self, most: int) -> float:
+        """The requests that are left, of so many in a minute."""
+        now = time.monotonic()
+        self.spent = max(0.0, min(most, self.spent) - (now - self.seen) * most / _MINUTE)
+        self.seen = now
+        return most - self.spent
+
+
+def _refused(message: str, wait: int) -> ProblemError:
+    return ProblemError(Problem(code="rate_limit_exceeded", message=message, retry_after=wait))
+
+
+def _spelled(seconds: float) -> str:
+    """`250ms`, `7.66s`, `1m0s`: as OpenAI writes it."""
+    if seconds < 1:
+        return f"{math.ceil(seconds * 1000)}ms"
+    minutes, rest = divmod(round(seconds, 2), _MINUTE)
+    return f"{minutes:.0f}m{rest:g}s" if minutes else f"{rest:g}s"

@@ -61,6 +61,13 @@ class OutputItemDone(ItemEvent, tag="response.output_item.done"):
     item: OutputItem
 
 
+class OutputItemInterrupted(ItemEvent, tag="response.output_item.interrupted"):
+    """An item that the client has seen is given up, because the client ended the answer."""
+
+    item_id: str
+    response_id: str
+
+
 class PartEvent(ItemEvent):
     """An event about one content part of an item."""
 
@@ -94,6 +101,13 @@ class OutputTextDone(PartEvent, tag="response.output_text.done"):
     logprobs: list[dict[str, Any]] = []
 
 
+class OutputTextAnnotationAdded(PartEvent, tag="response.output_text.annotation.added"):
+    """A citation in a part."""
+
+    annotation_index: int
+    annotation: dict[str, Any]
+
+
 class RefusalDelta(PartEvent, tag="response.refusal.delta"):
     """More of a refusal."""
 
@@ -123,6 +137,30 @@ class FunctionCallArgumentsDone(CallEvent, tag="response.function_call_arguments
 
     name: str
     arguments: str
+
+
+class WebSearchInProgress(CallEvent, tag="response.web_search_call.in_progress"):
+    """A search of the web begins."""
+
+
+class WebSearchSearching(CallEvent, tag="response.web_search_call.searching"):
+    """The web is searched."""
+
+
+class WebSearchCompleted(CallEvent, tag="response.web_search_call.completed"):
+    """A search of the web has ended."""
+
+
+class ImageGenerationInProgress(CallEvent, tag="response.image_generation_call.in_progress"):
+    """An image begins."""
+
+
+class ImageGenerationGenerating(CallEvent, tag="response.image_generation_call.generating"):
+    """An image is made."""
+
+
+class ImageGenerationCompleted(CallEvent, tag="response.image_generation_call.completed"):
+    """An image is complete."""
 
 
 class SummaryEvent(ItemEvent):

@@ -16,19 +16,46 @@ class NotJsonError(ValueError):
     """A text that is no JSON."""
 
 
-def decode(data: bytes | str) -> Any:
+Halves = dict[tuple[str | int, ...], str]
+"""Halves of UTF-16 characters at the ends of strings of one payload, by the paths of these strings."""
+
+
+def decode(data: bytes | str, halves: Halves | None = None) -> Any:
     """The value of a JSON text that a model's server wrote, with whole characters only.
 
-    Some write NaN, or half of a UTF-16 character: an answer is not refused for that.
+    Some write NaN, or half of a UTF-16 character: an answer is not refused for that. `halves`: of the payload before,
+    whose other halves may be in this one; those of this payload are left in it.
     """
     try:
-        return _decode(data)
+        if not halves:
+            return _decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
     try:
-        return whole_characters(json.loads(data))
+        value = json.loads(data)
+        return whole_characters(value if halves is None else _joined(value, halves, ()))
     except (ValueError, RecursionError):
         raise NotJsonError from None
+
+
+def _joined(value: Any, halves: Halves, path: tuple[str | int, ...]) -> Any:
+    """The value with the halves that waited for it, and without those at the ends of its own strings."""
+    if isinstance(value, dict):
+        return {key: _joined(held, halves, (*path, key)) for key, held in value.items()}
+    if isinstance(value, list):
+        return [_joined(held, halves, (*path, _index(held, at))) for at, held in enumerate(value)]
+    if not isinstance(value, str):
+        return value
+    text = halves.pop(path, "") + value
+    if "\ud800" <= text[-1:] <= "\udbff":
+        halves[path], text = text[-1], text[:-1]
+    return text
+
+
+def _index(entry: Any, at: int) -> int:
+    """The place of an entry in its list: of several calls each chunk has one, which tells its own index."""
+    told = entry.get("index") if isinstance(entry, dict) else None
+    return told if isinstance(told, int) else at
 
 
 def whole_characters(value: Any) -> Any:

@@ -1,7 +1,7 @@
 """JSON -> `Request`, or the first fault with its exact path."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -100,8 +100,11 @@ def decode(body: bytes) -> Json:
     raise _too_deep()
 
 
-def parse(raw: Json, shapes: ToolShapes) -> tuple[Request, list[Warning]]:
-    """The request in this object, and a warning for each parameter without an effect."""
+def parse(raw: Json, shapes: ToolShapes, positions: Sequence[int] = ()) -> tuple[Request, list[Warning]]:
+    """The request in this object, and a warning for each parameter without an effect.
+
+    `positions`: where each item was posted, if an item was expanded: faults name that place.
+    """
     refuse_unsupported(raw)
     posted = {key: value for key, value in raw.items() if value is not None}
     if "messages" in posted and "input" not in posted:
@@ -110,8 +113,9 @@ def parse(raw: Json, shapes: ToolShapes) -> tuple[Request, list[Warning]]:
         raise _missing("model")
     if "input" not in posted:
         raise _missing("input")
-    reader = _Reader(shapes)
+    reader = _Reader(shapes, positions)
     parsed = {key: value for key, value in posted.items() if key in KNOWN}
+    parsed["positions"] = positions
     parsed["input"] = reader.input(posted["input"])
     if "tools" in posted:
         parsed["offers"] = reader.tools(posted["tools"], "tools")
@@ -121,14 +125,17 @@ def parse(raw: Json, shapes: ToolShapes) -> tuple[Request, list[Warning]]:
     if isinstance(text := posted.get("text"), dict):
         parsed["text"] = {key: value for key, value in text.items() if value is not None}
     request = _shaped(Request, parsed, "")
-    return request, warnings_about(posted, request)
+    return request, warnings_about(posted, request, reader.unknown.values())
 
 
 class _Reader:
     """Reads what has a shape by its `type`."""
 
-    def __init__(self, shapes: ToolShapes) -> None:
+    def __init__(self, shapes: ToolShapes, positions: Sequence[int]) -> None:
         self._shapes = shapes
+        self._positions = positions
+        self.unknown: dict[str, str] = {}
+        """By its name, the first path of each member of tools that is not known."""
 
     def input(self, raw: Any) -> str | tuple[Item, ...]:
         """A text, or items. All entries of lists in them are counted before any item is read."""
@@ -138,10 +145,11 @@ class _Reader:
         for index, item in enumerate(raw if isinstance(raw, list) else ()):
             entries += _entries(item)
             if entries > _MOST_PARTS:
-                message = f"Invalid value for 'input[{index}]': up to here the input contains {entries} content parts"
+                path = f"input[{self._positions[index] if self._positions else index}]"
+                message = f"Invalid value for '{path}': up to here the input contains {entries} content parts"
                 message += f" and other list entries, and at most {_MOST_PARTS} are allowed."
-                raise refuse("invalid_value", message, f"input[{index}]")
-        return _each(raw, "input", self._item, _MOST_ITEMS, "a string or an array of items")
+                raise refuse("invalid_value", message, path)
+        return _each(raw, "input", self._item, _MOST_ITEMS, "a string or an array of items", self._positions)
 
     def tools(self, raw: Any, path: str) -> tuple[Tool, ...]:
         """Tools, those of namespaces within them."""
@@ -198,11 +206,19 @@ class _Reader:
 
     def _tool(self, raw: Any, path: str) -> Tool:
         tool, kind = _typed(raw, path)
-        if kind != "namespace":
-            return _shaped(self._shapes.tools.get(kind, OtherTool), tool, path)
+        shape = NamespaceTool if kind == "namespace" else self._shapes.tools.get(kind, OtherTool)
+        for name, value in tool.items():
+            if shape is not OtherTool and value is not None and name not in shape.__struct_fields__:
+                self.unknown.setdefault(name, f"{path}.{name}")
+        if shape is OtherTool:
+            return _shaped(shape, {**tool, "members": tool}, path)
+        if shape is not NamespaceTool:
+            return _shaped(shape, tool, path)
         if tool.get("tools") is None:
             raise _missing(f"{path}.tools")
-        return _shaped(NamespaceTool, {**tool, "tools": self.tools(tool["tools"], f"{path}.tools")}, path)
+        return _shaped(
+            NamespaceTool, {**tool, "tools": _each(tool["tools"], f"{path}.tools", self._tool, _MOST_PARTS)}, path
+        )
 
     def _chosen(self, raw: Any, path: str) -> ChosenTool:
         tool, kind = _typed(raw, path)
@@ -242,13 +258,20 @@ def _shaped(shape: type[_S], raw: Json, path: str) -> _S:
         raise _fault(str(error), raw, path) from None
 
 
-def _each(raw: Any, path: str, read: Callable[[Any, str], _T], most: int, expected: str = "an array") -> tuple[_T, ...]:
+def _each(
+    raw: Any,
+    path: str,
+    read: Callable[[Any, str], _T],
+    most: int,
+    expected: str = "an array",
+    positions: Sequence[int] = (),
+) -> tuple[_T, ...]:
     if not isinstance(raw, list):
         raise _wrong_type(path, expected, raw)
     if len(raw) > most:
         message = f"Invalid value for '{path}': it contains {len(raw)} entries, and at most {most} are allowed."
         raise refuse("invalid_value", message, path)
-    return tuple([read(entry, f"{path}[{index}]") for index, entry in enumerate(raw)])
+    return tuple([read(entry, f"{path}[{at}]") for at, entry in zip(positions or range(len(raw)), raw, strict=True)])
 
 
 def _too_deep() -> ProblemError:

@@ -171,10 +171,11 @@ class Tool(Shape):
     type: str
 
 
-class OtherTool(Tool):
-    """A tool without a shape of its own. All its members are in `Request.tools`."""
+class OtherTool(Tool, kw_only=True):
+    """A tool without a shape of its own, with all its members."""
 
     name: str | None = None
+    members: Json
 
 
 class NamespaceTool(Tool, kw_only=True):

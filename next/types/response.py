@@ -72,6 +72,24 @@ class FunctionCall(OutputItem, tag="function_call"):
     call_id: str
     name: str
     arguments: str
+    namespace: str | UnsetType = UNSET
+
+
+class ImageGenerationCall(OutputItem, tag="image_generation_call"):
+    """An image the model wrote, in base64. It has no result while it is made."""
+
+    status: Literal["in_progress", "completed"]
+    result: str | UnsetType = UNSET
+    output_format: str | UnsetType = UNSET
+    """`png`, `jpeg`, `webp` or `gif`, where it is known."""
+
+
+class WebSearchCall(OutputItem, tag="web_search_call"):
+    """A search of the web by the model's own server."""
+
+    status: Literal["in_progress", "completed", "failed"]
+    action: dict[str, Any]
+    """`type` is `search`; then the query, and the pages that were found."""
 
 
 class Reasoning(OutputItem, tag="reasoning"):
@@ -83,11 +101,29 @@ class Reasoning(OutputItem, tag="reasoning"):
     encrypted_content: str | UnsetType = UNSET
 
 
+class Compaction(OutputItem, tag="compaction"):
+    """What remains of a conversation, sealed. In the API it has no status."""
+
+    encrypted_content: str = ""
+
+
+class CacheWriteDetails(msgspec.Struct, frozen=True):
+    """How long the tokens that were written to a cache stay there.
+
+    OpenAI has 30 minutes and 12 hours; Claude's five minutes and one hour are counted as these.
+    """
+
+    ttl_30m_tokens: int = 0
+    ttl_12h_tokens: int = 0
+
+
 class InputTokensDetails(msgspec.Struct, frozen=True):
     """Where input tokens came from."""
 
     cached_tokens: int = 0
     cache_write_tokens: int = 0
+    cache_write_tokens_details: CacheWriteDetails | UnsetType = UNSET
+    """Absent where the upstream does not tell them apart."""
 
 
 class OutputTokensDetails(msgspec.Struct, frozen=True):
@@ -106,6 +142,18 @@ class Usage(msgspec.Struct):
     output_tokens_details: OutputTokensDetails = OutputTokensDetails()
     estimated: bool | UnsetType = UNSET
     """True where the upstream counted nothing and these numbers are an estimate; absent otherwise."""
+
+    def plus(self, other: "Usage | None") -> "Usage":
+        """The usage of two asks together."""
+        return self if other is None else msgspec.convert(_sum(*map(msgspec.to_builtins, (self, other))), Usage)
+
+
+def _sum(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    both = {**one, **other}
+    for name in one.keys() & other.keys():
+        value = other[name]
+        both[name] = _sum(one[name], value) if isinstance(value, dict) else value is True or one[name] + value
+    return both
 
 
 class IncompleteDetails(msgspec.Struct):

@@ -1,6 +1,6 @@
 """Parameters that are refused, and parameters that have no effect."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -84,14 +84,15 @@ def refuse_unsupported(posted: Json) -> None:
         raise refuse("unsupported_parameter", _BACKGROUND, "background")
 
 
-def warnings_about(posted: Json, request: Request) -> list[Warning]:
-    """A warning for each parameter that has no effect, where the client could expect one."""
+def warnings_about(posted: Json, request: Request, members: Iterable[str]) -> list[Warning]:
+    """A warning for each parameter without an effect, where the client could expect one, and for each of `members`."""
     unknown = [key for key in posted if key not in KNOWN and key not in _QUIET]
     for name, known in _MEMBERS.items():
         if name in posted:
             unknown += [
                 f"{name}.{key}" for key, value in posted[name].items() if key not in known and value is not None
             ]
+    unknown += members
     told = [(key[:SHOWN], "unknown parameter", "") for key in unknown[:_MOST_NAMED]]
     warnings = [*told, *_without_effect(request)]
     found = [Warning(path, feature, f"'{path}' has no effect on this server{why}.") for path, feature, why in warnings]

@@ -4,7 +4,8 @@ import asyncio
 import re
 
 from ..types.json import Json
-from .breaker import Breaker
+from .model_list import ListedModel
+from .port import Breaker
 
 _PAUSE = 0.02
 """Seconds between two words, so that a stream looks like one."""
@@ -25,6 +26,10 @@ class Demo:
         said = [message for message in body["messages"] if message["role"] == "user"]
         text = _TEXT.format(str(said[-1]["content"])[:200] if said else "")
         return DemoAnswer(re.findall(r"\S+\s*", text), len(str(body["messages"])) // 4)
+
+    async def models(self, key: str | None) -> list[ListedModel]:
+        """It has every name."""
+        return []
 
     async def close(self) -> None:
         """Nothing is open."""

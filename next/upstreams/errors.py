@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from msgspec.structs import replace
 
+from ..providers.table import ERROR_WORDS
 from ..types.json import Json, NotJsonError, decode
 from ..types.problems import Problem
 from .port import UpstreamError
@@ -46,10 +47,6 @@ class Asked(NamedTuple):
     def broke_off(self) -> UpstreamError:
         """The connection ended in the middle of something."""
         return UpstreamError(_BROKE_OFF, f"{self.where} broke off the connection.")
-
-    def no_answer(self) -> UpstreamError:
-        """The answer ended before anything came."""
-        return UpstreamError(_NO_ANSWER, f"{self.where} closed the connection without an answer.")
 
     def too_large(self) -> UpstreamError:
         """The answer is larger than any may be."""
@@ -102,7 +99,7 @@ class Asked(NamedTuple):
         """The answer holds this error."""
         body = _read({"error": error})
         status: Any = error.get("code") if isinstance(error, dict) else None
-        if isinstance(status, str) and status.isdigit():
+        if isinstance(status, str) and re.fullmatch("[1-5][0-9]{2}", status):
             status = int(status)
         if not isinstance(status, int):
             kind = f"{error.get('type', '')} {status}" if isinstance(error, dict) else ""
@@ -130,6 +127,11 @@ class Asked(NamedTuple):
             message = f"{message}: {detail}" if detail else f"{message}."
             param = body.param if code == "invalid_value" else ""
         return Problem(code=code, message=message, param=param, retry_after=retry_after)
+
+
+def no_answer(base_url: str | None) -> UpstreamError:
+    """The failure of an answer that ended before anything came."""
+    return UpstreamError(_NO_ANSWER, f"{_where(base_url or '')} closed the connection without an answer.")
 
 
 def too_slow(what: str, seconds: float, base_url: str | None) -> UpstreamError:
@@ -186,14 +188,6 @@ def _words(*patterns: str) -> re.Pattern[str]:
     return re.compile("|".join(patterns), re.IGNORECASE)
 
 
-_TOO_LONG = _words(
-    r"context_length_exceeded|context.?window|(maximum|model'?s?) context length|prompt (is )?too long",
-    r"too many (input )?tokens|maximum context limit|longer than the model'?s context",
-    r"`inputs` tokens \+ `max_new_tokens` must be|maximum input length is.{0,40}tokens",
-)
-_POLICY = _words("content_policy_violation|content_filter|safety system")
-_QUOTA = _words("insufficient_quota|exceeded your current quota")
-_BAD_KEY = _words("invalid.api.key|incorrect api key")
 _LARGE = _words(r"request_too_large|exceeds the maximum size|(entity|payload) too large")
 _WAIT = _words(
     r"\bretryDelay\W{1,6}(?P<delay>\d{1,6}(?:\.\d{1,9})?)s",
@@ -253,19 +247,22 @@ class _Body(NamedTuple):
 def _classified(status: int, body: _Body) -> tuple[str, str]:
     """The code of a problem and the start of its message."""
     text, client = body.words, status in {400, 413, 422}
-    used_up = bool(_QUOTA.search(text)) and (status != 429 or "insufficient_quota" in text or _named_wait(text) is None)
+    used_up = status != 429 or "insufficient_quota" in text or _named_wait(text) is None
+    used_up = used_up and bool(ERROR_WORDS["quota"].search(text))
     if status == 402 or (status in {400, 403, 429} and used_up):
         return "insufficient_quota", "The quota at the upstream is used up. Check its plan and billing."
-    if status in {401, 403} or (client and _BAD_KEY.search(text)):
+    if status in {401, 403} or (client and ERROR_WORDS["bad_key"].search(text)):
         return "upstream_auth_error", "The upstream refused this server's key. Its operator must check the key."
     if status == 413 or (client and _LARGE.search(text)):
         return "request_too_large", "The request is larger than the upstream accepts. Send less."
-    if client and _TOO_LONG.search(text):
+    if client and ERROR_WORDS["too_long"].search(text):
         return "context_length_exceeded", "The input is longer than this model's context window. Send less of it."
-    if client and _POLICY.search(text):
+    if client and ERROR_WORDS["policy"].search(text):
         return "content_policy_violation", "The upstream refused the input because of its content policy."
     if status == 500 and _UNSUPPORTED.search(body.message):
         return "invalid_value", "The upstream refused the request"
+    if client and ERROR_WORDS["model_failed"].search(text):
+        return "upstream_error", "The model wrote a call that its server could not read. Please try again"
     if status in {408, 504}:
         return "upstream_timeout", "The upstream took too long to answer. Please try again."
     if status in {404, 429}:
@@ -338,17 +335,25 @@ def _message(held: Any) -> str:
             break
         held = next((held[key] for key in ("error", "message", "detail", "errors", "msg") if held.get(key)), None)
     if isinstance(held, list):  # FastAPI's list of faults
-        faults = [each.get("msg") or each.get("message") for each in held[:3] if isinstance(each, dict)]
-        paths = [_path(each) for each in held[:3] if isinstance(each, dict)]
-        told = [f"{path}: {fault}" if path else fault for path, fault in zip(paths, faults, strict=True) if fault]
-        return "; ".join([fault for fault in told if isinstance(fault, str)])
+        return "; ".join(fault for each in held[:3] if (fault := _fault(each)))
     return held if isinstance(held, str) else ""
+
+
+def _fault(each: Any) -> str:
+    if not isinstance(each, dict):
+        return each if isinstance(each, str) else ""
+    message = each.get("msg") or each.get("message")
+    path = _path(each)
+    return (f"{path}: {message}" if path else message) if isinstance(message, str) else ""
 
 
 def _path(fault: Json) -> str:
     """The path at which FastAPI found a fault, without the leading `body`."""
     steps = fault.get("loc")
-    return ".".join([str(step) for step in steps[:10] if step != "body"]) if isinstance(steps, list) else ""
+    if not isinstance(steps, list):
+        return ""
+    names = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps[:10] if step != "body"]
+    return "".join(names).removeprefix(".")
 
 
 def _clean(text: str, secret: str) -> str:

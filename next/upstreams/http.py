@@ -13,12 +13,15 @@ import aiohttp
 from ..dialects.record import Dialect, NotAnAnswerError
 from ..settings.tables import UpstreamSettings
 from ..types.json import Json, encode
-from .breaker import Breaker
 from .errors import Asked
-from .port import UpstreamError
+from .model_list import ListedModel, models_of
+from .port import Breaker, UpstreamError
 
 _LARGE = 1024 * 1024
 _MOST_ERROR_BYTES = 64 * 1024
+_MOST_LIST_BYTES = 8 * 1024 * 1024
+_LIST_TIME = 1.5
+"""Seconds for a list of models: clients wait for it."""
 _DRAIN = 0.2
 """Seconds to read an answer to its end after its last payload: then its connection can be used again."""
 _HEADERS = {
@@ -37,12 +40,16 @@ class HttpUpstream:
         self.breaker = Breaker(settings.breaker_failures)
         self.dialect = dialect
         self.most = most
+        self._streams_without = False
+        """The server has refused `stream_options`."""
         self._settings = settings
         self._key = settings.api_key.get_secret_value() if settings.api_key else ""
         self._session: aiohttp.ClientSession | None = None
 
     async def open(self, body: Json, key: str | None) -> "HttpAnswer":
         """Ask, and wait for the head of the answer. Raises `UpstreamError`."""
+        if self._streams_without:
+            body = {name: value for name, value in body.items() if name != "stream_options"}
         asked = Asked(str(body.get("model")), key or self._key, self._settings.base_url or "")
         try:
             response = await self._post(encode(body), asked)
@@ -53,7 +60,11 @@ class HttpUpstream:
         try:
             if response.status == 200:
                 raise asked.invalid("the answer is compressed")
-            raise asked.refused(response.status, await _text(response), response.headers)
+            text = await _text(response, _MOST_ERROR_BYTES)
+            if response.status in {400, 422} and "stream_options" in text and "stream_options" in body:
+                self._streams_without = True  # from now on
+                return await self.open(body, key)
+            raise asked.refused(response.status, text, response.headers)
         finally:
             response.close()
 
@@ -62,7 +73,18 @@ class HttpUpstream:
         if self._session is not None:
             await self._session.close()
 
-    async def _post(self, body: bytes, asked: Asked) -> aiohttp.ClientResponse:
+    async def models(self, key: str | None) -> list[ListedModel]:
+        """The models that it lists. A server that cannot say, or not in time, lists none: that is no error."""
+        url, headers = f"{self._settings.base_url}/models", self._headers(key or self._key)
+        try:
+            async with asyncio.timeout(_LIST_TIME):
+                async with self._client.get(url, headers=headers, allow_redirects=False) as response:
+                    return models_of(await _text(response, _MOST_LIST_BYTES)) if response.status == 200 else []
+        except (TimeoutError, aiohttp.ClientError, OSError, ValueError):
+            return []
+
+    @property
+    def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
@@ -72,10 +94,16 @@ class HttpUpstream:
                 headers=_HEADERS,
                 skip_auto_headers=("accept", "user-agent"),
             )
-        name, url = self._settings.key_header, f"{asked.base_url}{self.dialect.path}"
-        value = f"Bearer {asked.secret}" if name == "authorization" else asked.secret
-        headers = {name: value} if asked.secret else {}
-        post = partial(self._session.post, url, headers=headers, allow_redirects=False)
+        return self._session
+
+    def _headers(self, secret: str) -> dict[str, str]:
+        name = self._settings.key_header
+        value = f"Bearer {secret}" if name == "authorization" else secret
+        return {name: value} if secret else {}
+
+    async def _post(self, body: bytes, asked: Asked) -> aiohttp.ClientResponse:
+        url, headers = f"{asked.base_url}{self.dialect.path}", self._headers(asked.secret)
+        post = partial(self._client.post, url, headers=headers, allow_redirects=False)
         try:
             return await post(data=_data(body))
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
@@ -94,8 +122,6 @@ class HttpAnswer:
         self._frames = dialect.frames()
         self._asked = asked
         self._left = most
-        self._empty = True
-        """No payload has come."""
         self._ended = False
         self._failure: UpstreamError | None = None
         """What came behind the last payloads."""
@@ -107,8 +133,6 @@ class HttpAnswer:
         if self._failure is not None:
             raise self._failure
         if self._ended or self._frames.done:
-            if self._empty:
-                raise self._asked.no_answer()
             return None
         try:
             piece = await self._response.content.readany()
@@ -124,7 +148,6 @@ class HttpAnswer:
                 break
         if self._failure is not None and not payloads:
             raise self._failure
-        self._empty = self._empty and not payloads
         return payloads
 
     def close(self) -> None:
@@ -168,13 +191,13 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
         response.close()
 
 
-async def _text(response: aiohttp.ClientResponse) -> str:
-    """The body of an error, up to a limit."""
+async def _text(response: aiohttp.ClientResponse, most: int) -> str:
+    """The first bytes of a body."""
     text = bytearray()
     try:
         async with asyncio.timeout(5):
-            while len(text) < _MOST_ERROR_BYTES and (piece := await response.content.readany()):
+            while len(text) < most and (piece := await response.content.readany()):
                 text += piece
     except (TimeoutError, aiohttp.ClientError, OSError):
         pass
-    return bytes(text[:_MOST_ERROR_BYTES]).decode("utf-8", "replace")
+    return bytes(text[:most]).decode("utf-8", "replace")

@@ -1,12 +1,11 @@
 """What a turn needs of an upstream, and how asking fails."""
 
-from typing import TYPE_CHECKING, Protocol
+import time
+from typing import Protocol
 
 from ..types.json import Json
 from ..types.problems import Problem
-
-if TYPE_CHECKING:
-    from .breaker import Breaker
+from .model_list import ListedModel
 
 
 class UpstreamError(Exception):
@@ -33,7 +32,7 @@ class Answer(Protocol):
     async def next(self) -> list[Json] | None:
         """The next payloads, perhaps none yet; None at the end. It may be cancelled, and called again.
 
-        Raises `UpstreamError`, also at the end of an answer without a payload.
+        Raises `UpstreamError`.
         """
         ...
 
@@ -51,6 +50,55 @@ class Upstream(Protocol):
         """Ask. Raises `UpstreamError`."""
         ...
 
+    async def models(self, key: str | None) -> list[ListedModel]:
+        """The models that it lists, none if it cannot say."""
+        ...
+
     async def close(self) -> None:
         """Close every connection."""
         ...
+
+
+_PAUSE = 30
+"""Seconds."""
+
+
+class Breaker:
+    """The breaker of one upstream."""
+
+    def __init__(self, most: int) -> None:
+        """`most`: outages in a row that open it; 0: none do."""
+        self._most = most
+        self._outages = 0
+        self._opened = 0.0
+        self._cause = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the upstream is left alone, or tried."""
+        return 0 < self._most <= self._outages
+
+    def check(self) -> None:
+        """Raises `UpstreamError` where no turn may ask. Who may ask after the pause is the only one until the next."""
+        if not self.is_open:
+            return
+        now = time.monotonic()
+        left = self._opened + _PAUSE - now
+        if left <= 0:
+            self._opened = now
+            return
+        words = "The model's server failed again and again, and is left alone for a while."
+        raise UpstreamError(Problem(code="overloaded", message=words, retry_after=int(left) + 1), self._cause)
+
+    def failed(self, error: UpstreamError) -> None:
+        """An ask was refused. A refusal of a server that is there ends the row."""
+        if not error.outage:
+            return self.answered()
+        self._outages += 1
+        self._cause = error.cause
+        self._opened = time.monotonic()
+        return None
+
+    def answered(self) -> None:
+        """An ask was answered."""
+        self._outages = 0

@@ -49,7 +49,8 @@ async def client(url: str, number: int, *, leaves: float | None, reads_slowly: b
     """One request; what came of its answer."""
     reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]), limit=2**14)
     body = json.dumps({"model": str(number), "input": "Hi", "stream": stream}).encode()
-    head = f"POST /v1/responses HTTP/1.1\r\nhost: h\r\nconnection: close\r\nx-request-id: {number}\r\n"
+    head = f"POST /v1/responses HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-request-id: {number}\r\n"
+    head += "content-type: application/json\r\n"
     writer.write(f"{head}content-length: {len(body)}\r\n\r\n".encode() + body)
     got = b""
     try:

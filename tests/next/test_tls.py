@@ -60,7 +60,8 @@ async def program(path: Path, url: str, **environ: str) -> AsyncIterator[int]:
 async def ask(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     body = json.dumps({"model": "m", "input": "Hi", "stream": True}).encode()
-    writer.write(b"POST /v1/responses HTTP/1.1\r\nhost: h\r\nconnection: close\r\n")
+    writer.write(b"POST /v1/responses HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n")
+    writer.write(b"content-type: application/json\r\n")
     writer.write(b"content-length: %d\r\n\r\n%b" % (len(body), body))
     return reader, writer
 

@@ -10,7 +10,7 @@ import pytest
 
 from next.catalog import Catalog
 from next.settings.load import Settings
-from next.settings.tables import ServerSettings
+from next.settings.tables import Caller, ServerSettings
 from next.tools.table import SHAPES
 from next.turns.turn import Turn, Why
 from next.types.events import Event
@@ -31,7 +31,7 @@ class Heard:
         self.gate.set()
         self.gone = asyncio.Event()
 
-    async def start(self, warnings: Sequence[Warning]) -> None:
+    async def start(self, warnings: Sequence[Warning], upstream: str) -> None:
         assert not self.started
         self.started = True
 
@@ -86,7 +86,7 @@ class Case:
         self.turn = Turn(
             request,
             warnings,
-            self.catalog.routes("m", None),
+            self.catalog.routes("m", Caller()),
             client,
             server=settings.server,
             request_id="r",
@@ -348,7 +348,7 @@ def test_a_connection_is_used_again_after_a_whole_answer() -> None:
         url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
         first = Case(Heard(), [url])
         await first.task
-        request, routes, server = first.turn.request, first.catalog.routes("m", None), ServerSettings()
+        request, routes, server = first.turn.request, first.catalog.routes("m", Caller()), ServerSettings()
         client = Heard()
         turn = Turn(
             request,

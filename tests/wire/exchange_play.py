@@ -169,8 +169,8 @@ class _Play:
             if {"hang": True} in replies:
                 assert ask.wait_gone(), "the connection to an upstream that says nothing more is not closed"
         lines = [self.names.named(line) if {"ask", "search"} & line.keys() else line for line in self.lines]
-        connects = [line.get("connect", {}).get("headers", {}) for line in self.script.steps]
-        for_codex = any("originator" in headers for headers in connects)
+        sent = [line.get("connect", line).get("headers", {}) for line in self.script.steps]
+        for_codex = any("originator" in headers for headers in sent)
         return Played(lines, [*self.streams, *self.unread.values()], self.bodies, for_codex)
 
 
@@ -194,6 +194,8 @@ def play(folder: Path, stage: Stage) -> Played:
     """Play this exchange."""
     played, case = _Play(folder), case_of(folder)
     upstream = case.format(played.answered)
+    if "models" in case.shared:  # they may be of many makers, whose rules differ: the golden asks are the judges
+        upstream.faults = lambda _: []  # type: ignore[assignment,method-assign]
     addresses = {UPSTREAM: stage.base_url(case).removesuffix(upstream.base_path)}
     upstream.takes_empty_bodies = True
     with ExitStack() as stack:

@@ -20,7 +20,7 @@ STEPS: Final = frozenset({"get", "post", "options", "connect", "frame", "read", 
 """Lines that say what the client does."""
 RECEIVED: Final = frozenset({"response", "event", "closed"})
 """Lines that say what the client gets."""
-REPLIES: Final = frozenset({"payload", "status", "gate", "hang", "cut", "end"})
+REPLIES: Final = frozenset({"payload", "raw", "status", "gate", "hang", "cut", "end"})
 """Lines that say what the upstream answers to the ask before them."""
 
 
@@ -76,6 +76,7 @@ def script_step(line: Json, gates: Mapping[str, Latch]) -> Step:
     kind, said = next(iter(line.items()))
     steps: dict[str, Callable[[], Step]] = {
         "payload": lambda: dict(said),
+        "raw": lambda: said.encode("latin-1"),
         "status": lambda: Status(said, line.get("body"), line.get("headers", {})),
         "gate": lambda: gates[said],
         "hang": Hang,

@@ -106,7 +106,9 @@ def answer_to(row: Json, body: Json, url: str, stage: Stage) -> tuple[int, dict[
                 connection.sendall(joined(row["raw"]))
             plain = http.client.HTTPResponse(connection)
             plain.begin()
-            return plain.status, {name.lower(): value for name, value in plain.getheaders()}, json.load(plain)
+            told = plain.read()
+            headers = {name.lower(): value for name, value in plain.getheaders()}
+            return plain.status, headers, json.loads(told) if row["error"] else {"error": None}
     method, _, path = row.get("request", "POST /v1/responses").partition(" ")
     content = joined(row["content"]) if "content" in row else json.dumps(body).encode() if method == "POST" else None
     headers = {"content-type": "application/json", **row.get("with", {})}
@@ -130,8 +132,13 @@ def test_an_error_is_told_as_its_row_says(
             pieces = stack.enter_context(stage.client.stream("POST", f"{url}/v1/responses", **ask)).iter_raw()
             next(pieces)  # they are to be held: without them httpx hangs up
         answers = [answer_to(row, body, url, stage) for _ in range(row.get("times", 1))]
+    if "running" in row:
+        assert upstream.asks[0].wait_gone()  # its turn must be over before the next row
     status, headers, told = answers[-1]
     assert bool(upstream.asks) == bool(row.keys() & {"upstream", "running"})
+    if row.get("error", True) is None:
+        assert (status, headers["connection"]) == (row["status"], "close")
+        return
     assert headers.keys() >= ALWAYS
     assert headers["content-type"] == "application/json"
     assert [each for each in judge_answered_error(min(status, 499), headers, told) if each.rule.is_fault] == []

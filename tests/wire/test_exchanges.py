@@ -15,8 +15,8 @@ A line of exchange.jsonl is an object, and its first member says what it is:
     client gets       {"response": {"status": 200, "headers": {}, "body": …}}, {"event": …}, {"closed": CODE};
                       a body that is not JSON is a `"message"`: its lines in the order of the alphabet
     upstream          {"ask": …} is what it is asked; the lines after it are its answer: {"payload": …}, {"gate": NAME},
-                      {"cut": true}, {"end": true}, {"status": 500, "body": …}, or {"hang": true},
-                      after which the connection must be closed by us
+                      {"raw": BYTES}, one for each character, {"cut": true}, {"end": true},
+                      {"status": 500, "body": …}, or {"hang": true}, after which the connection must be closed by us
     search server     {"search": …} is what it is asked, {"found": …} its answer
 
 Several connections of one client have names: `"connection": NAME` in each of their lines. Ids, sealed content and times

@@ -1,80 +1,52 @@
 """Prompt -> the body of a request for chat completions."""
 
-from ...prompt.history import EMPTY_OUTPUT
-from ...prompt.nouns import (
-    Assistant,
-    AssistantMessage,
-    Call,
-    Entry,
-    Model,
-    OutputFormat,
-    PastThought,
-    Prompt,
-    ProviderState,
-    System,
-    ToolOutput,
-    User,
-    text_of,
-)
+from ...prompt.build import without_effect
+from ...prompt.nouns import Model, OutputFormat, Prompt, WebSearch
 from ...types.json import Json
 from ...types.problems import Warning
+from ..cache_marks import cache_mark, unmarked
+from .messages import alternating, mark_to_cache, must_alternate, to_messages
 
 
 def body(prompt: Prompt, model: Model) -> tuple[Json, list[Warning]]:
     """The body for this prompt, and a warning for what this API cannot be told."""
-    give_back = model.settings.give_back_reasoning
-    messages = [_message(entry, give_back=give_back) for entry in prompt.entries]
-    asked: Json = {"model": model.upstream_name, "messages": messages, **_tools(prompt), **prompt.sampling}
+    warnings: list[Warning] = []
+    upstream = model.upstream
+    mark = cache_mark(model, prompt.caching, by_default=model.marks_cache and "claude" in model.upstream_name)
+    messages = to_messages(prompt.entries, model, keep_marks=mark is not None)
+    if must_alternate(model.upstream_name, model.settings.alternating_roles):
+        messages = alternating(messages, warnings)
+    tools = _tools(prompt, strict=upstream.strict_tools)
+    if mark is not None:
+        automatic = not prompt.caching.only_marked
+        mark_to_cache(tools.get("tools", []), messages, mark, automatic=automatic, in_full=model.marks_cache)
+    warnings += unmarked(prompt, mark)
+    if upstream.system_role != "system":
+        messages = [{**each, "role": upstream.system_role} if each["role"] == "system" else each for each in messages]
+    asked: Json = {"model": model.upstream_name, "messages": messages, **tools}
+    if prompt.web_search is not None:
+        asked["web_search_options"] = _web_search(prompt.web_search, warnings)
+    if model.settings.image_output:
+        asked["modalities"] = ["image", "text"]
+    names = {"max_tokens": upstream.max_tokens_field}
+    asked |= {names.get(name, name): value for name, value in prompt.sampling.items()}
     if prompt.verbosity is not None:
         asked["verbosity"] = prompt.verbosity
     if prompt.effort is not None:
         asked["reasoning_effort"] = prompt.effort
     if prompt.output is not None:
         asked["response_format"] = _format(prompt.output)
-    field = model.upstream.max_tokens_field
-    if field != "max_tokens" and "max_tokens" in asked:
-        asked = {field if name == "max_tokens" else name: value for name, value in asked.items()}
-    return {**asked, **prompt.hints, "stream": True, "stream_options": {"include_usage": True}}, []
+    asked |= {**prompt.hints, "stream": True}
+    if model.provider.stream_options:
+        asked["stream_options"] = {"include_usage": True}
+    return asked, warnings
 
 
-def _message(entry: Entry, *, give_back: bool) -> Json:
-    match entry:
-        case System():
-            return {"role": "system", "content": entry.text}
-        case User():
-            return {"role": "user", "content": text_of(entry.parts)}
-        case Assistant():
-            return _assistant(entry, give_back=give_back)
-        case ToolOutput():
-            return {"role": "tool", "tool_call_id": entry.call_id, "content": text_of(entry.parts) or EMPTY_OUTPUT}
+def _tools(prompt: Prompt, *, strict: bool) -> Json:
+    """All fields about tools; none without tools: servers refuse an empty list, and a choice without tools.
 
-
-def _assistant(entry: Assistant, *, give_back: bool) -> Json:
-    """One message, with its text, reasoning and calls each in a field of its own."""
-    texts: list[str] = []
-    reasoning: list[str] = []
-    calls: list[Json] = []
-    for piece in entry.pieces:
-        match piece:
-            case AssistantMessage():
-                texts.append(text_of(piece.parts))
-            case PastThought():
-                reasoning.append(piece.text)
-            case ProviderState():
-                pass
-            case Call():
-                function = {"name": piece.name, "arguments": piece.arguments}
-                calls.append({"id": piece.id, "type": "function", "function": function})
-    message: Json = {"role": "assistant", "content": "\n\n".join(texts) or None}
-    if give_back and reasoning:
-        message["reasoning_content"] = "\n\n".join(reasoning)
-    if calls:
-        message["tool_calls"] = calls
-    return message
-
-
-def _tools(prompt: Prompt) -> Json:
-    """All fields about tools; none without tools: servers refuse an empty list, and a choice without tools."""
+    Without `strict` it is sent with none of them, for servers that refuse unknown keys.
+    """
     if not prompt.functions:
         return {}
     tools: Json = {"tools": []}
@@ -83,7 +55,7 @@ def _tools(prompt: Prompt) -> Json:
         if spec.description:
             function["description"] = spec.description
         function["parameters"] = spec.parameters or {"type": "object", "properties": {}}
-        if spec.strict is not None:
+        if spec.strict is not None and strict:
             function["strict"] = spec.strict
         tools["tools"].append({"type": "function", "function": function})
     if prompt.choice.name is not None:
@@ -93,6 +65,22 @@ def _tools(prompt: Prompt) -> Json:
     if prompt.parallel_calls is not None:
         tools["parallel_tool_calls"] = prompt.parallel_calls
     return tools
+
+
+def _web_search(search: WebSearch, warnings: list[Warning]) -> Json:
+    """The options of the search. Other settings do not exist in this API."""
+    unknown = {
+        "filters.allowed_domains": search.domains,
+        "filters.blocked_domains": search.blocked,
+        "max_tool_calls": search.most,
+    }
+    warnings += [without_effect(name) for name, value in unknown.items() if value]
+    options: Json = {}
+    if search.context_size is not None:
+        options["search_context_size"] = search.context_size
+    if search.location is not None:
+        options["user_location"] = {"type": "approximate", "approximate": search.location}
+    return options
 
 
 def _format(output: OutputFormat) -> Json:

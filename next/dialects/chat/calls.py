@@ -12,9 +12,10 @@ Any other fragment continues the current call at its index. A call is opened whe
 
 from typing import Any
 
-from ...emitter.deltas import Broke, CallArguments, CallOpened, Delta
+from ...emitter.deltas import Broke, CallArguments, CallOpened, Delta, ProviderStateAdded
 from ...types.json import Json, NotJsonError, decode, encode, is_object
 from ...types.problems import Problem
+from .state import state_of_call, without_signature
 
 _RUN_UPSTREAM = "srvtoolu_"
 """The prefix of the ids of calls that Claude's own server has run: clients must not run them."""
@@ -33,13 +34,15 @@ class _Call:
         self.key = key
         self.call_id = call_id
         self.name = ""
+        self.state: Json = {}
         self.arguments: list[str] = []
 
 
 class CallReader:
-    """Reads the calls of one turn."""
+    """Reads the calls of one turn, and their provider state if `keeps_state`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_state: bool) -> None:
+        self._keeps_state = keeps_state
         self._at_index: dict[int, _Call] = {}
         self._calls: list[_Call] = []
 
@@ -60,6 +63,8 @@ class CallReader:
             function = {}
         index = fragment.get("index")
         call_id, name = _text(fragment.get("id")), _text(function.get("name"))
+        if self._keeps_state:
+            call_id = without_signature(call_id)
         if not (call_id or name or function.get("arguments") or self._calls):
             return []  # an empty entry where there is no call at all
         call = self._call(index if isinstance(index, int) else 0, call_id, name)
@@ -68,10 +73,13 @@ class CallReader:
         if call.call_id.startswith(_RUN_UPSTREAM):
             return []
         deltas: list[Delta] = []
+        state = self._new_state(call, fragment) if self._keeps_state else {}
+        if call.name and state:
+            deltas.append(ProviderStateAdded(state, call.key))
         if name and not call.name:
             call.name = name
             call.call_id = call.call_id or call_id
-            deltas.append(CallOpened(call.key, name, call.call_id))
+            deltas.append(CallOpened(call.key, name, call.call_id, call.state))
             if waiting := "".join(call.arguments):
                 deltas.append(CallArguments(call.key, waiting))
         if arguments := _arguments(function.get("arguments")):
@@ -84,6 +92,13 @@ class CallReader:
         """What is wrong with the calls at the end of the stream."""
         nameless = any(not call.name and not call.call_id.startswith(_RUN_UPSTREAM) for call in self._calls)
         return [Broke(_NAMELESS)] if nameless else []
+
+    @staticmethod
+    def _new_state(call: _Call, fragment: Json) -> Json:
+        """The provider state in this fragment that is new: some servers repeat it on each fragment."""
+        new = {name: value for name, value in state_of_call(fragment).items() if call.state.get(name) != value}
+        call.state = call.state | new
+        return new
 
     def _call(self, index: int, call_id: str, name: str) -> _Call:
         current = self._at_index.get(index)

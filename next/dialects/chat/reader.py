@@ -1,4 +1,14 @@
-"""Chunks of a chat server -> deltas. A field of the wrong type is ignored; an error is reported."""
+"""Chunks of a chat server -> deltas. A field of the wrong type is ignored; an error is reported.
+
+field of a delta               server
+reasoning_content              DeepSeek, and most others that split reasoning off
+reasoning                      OpenRouter, Groq, Ollama, newer vLLM
+reasoning_details              OpenRouter: also where it has the reasoning in no other field
+content, as a list of parts    Mistral: `{"type": "thinking", "thinking": [parts]}` is reasoning
+images                         OpenRouter, and litellm for Gemini; also as a part of the content
+function_call                  old servers: `tool_calls` with one call only. Snowflake sends one without a call
+message, in place of `delta`   servers that stream no deltas: the whole answer is one chunk
+"""
 
 from typing import Any, Literal
 
@@ -6,15 +16,20 @@ from ...emitter.deltas import (
     Broke,
     CallArguments,
     Delta,
+    ImageWritten,
+    ProviderStateAdded,
     ReasoningDelta,
     RefusalDelta,
     Stopped,
     TextDelta,
     UsageReported,
 )
+from ...fetching.media_types import sniffed_base64
 from ...types.json import Json
 from ...types.problems import Problem
 from .calls import CallReader
+from .citations import CHUNK_KEYS, Citations, objects
+from .state import reasoning_in_details, state_of_delta
 from .usage import UsageReader
 
 _OPENING = "<think>"
@@ -29,6 +44,8 @@ class ThinkTags:
     def __init__(self) -> None:
         self._phase: Literal["start", "reasoning", "text"] = "start"
         self._held = ""
+        self._logprobs: list[dict[str, Any]] = []
+        """Those of the held text, while it may still be no reasoning."""
 
     def split(self, delta: TextDelta) -> list[Delta]:
         """The deltas that are certain so far; text that may be the beginning of a tag is held back."""
@@ -36,17 +53,17 @@ class ThinkTags:
             return [delta]
         self._held += delta.text
         if self._phase == "start":
+            self._logprobs += delta.logprobs
             text = self._held.lstrip()
             if _OPENING.startswith(text) and text != _OPENING and len(self._held) < _MOST_HELD:
                 return []  # white space, or half a tag
             if not text.startswith(_OPENING):
-                self._phase, held, self._held = "text", self._held, ""
-                return [TextDelta(held, delta.logprobs)]
+                return self.rest()
             self._phase, self._held = "reasoning", text.removeprefix(_OPENING)
         reasoning, closed, text = self._held.partition(_CLOSING)
         if closed:
             self._phase, self._held = "text", ""
-            return [ReasoningDelta(reasoning), TextDelta(text)]
+            return [ReasoningDelta(reasoning), TextDelta(text, _last_logprobs(len(text), delta.logprobs))]
         size = next((n for n in range(len(_CLOSING) - 1, 0, -1) if reasoning.endswith(_CLOSING[:n])), 0)
         self._held = reasoning[len(reasoning) - size :]
         return [ReasoningDelta(reasoning[: len(reasoning) - size])]
@@ -54,7 +71,19 @@ class ThinkTags:
     def rest(self) -> list[Delta]:
         """The text that is still held back, at the end of the stream."""
         held, self._held = self._held, ""
-        return [ReasoningDelta(held) if self._phase == "reasoning" else TextDelta(held)] if held else []
+        if self._phase == "reasoning":
+            return [ReasoningDelta(held)]
+        self._phase = "text"
+        return [TextDelta(held, self._logprobs)] if held else []
+
+
+def _last_logprobs(characters: int, logprobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The log probabilities of the tokens at the end of a piece of text."""
+    start = len(logprobs)
+    while start and characters > 0:
+        start -= 1
+        characters -= len(logprobs[start]["token"])
+    return logprobs[start:]
 
 
 UNSTATED = "unstated"
@@ -68,6 +97,7 @@ _STOPPED = {
     "refusal": Stopped("content_filter"),
 }
 """Any other reason is a regular end: `stop`, `tool_calls`, `function_call`, `eos`, `end_turn` …"""
+_IMAGES_AND_CALLS = frozenset({"function_call", "images", "tool_calls"})
 _COUNTS = frozenset({"usage", "timings", "x_groq"})
 """The keys of a chunk that may hold token counts."""
 _END = Stopped("end")
@@ -81,16 +111,25 @@ _IMPOSSIBLE = 1e300
 
 
 class ChunkReader:
-    """Reads the chunks of one turn."""
+    """Reads the chunks of one turn, and the provider state in them if `keeps_state`."""
 
-    def __init__(self, *, think_tags: bool, logprobs: bool) -> None:
+    def __init__(self, *, think_tags: bool, logprobs: bool, keeps_state: bool) -> None:
         self._logprobs = logprobs
         """Whether the client asked for them: some upstreams always send them."""
+        self._keeps_state = keeps_state
+        self._has_plain_reasoning = False
+        """Whether reasoning comes as plain text: that in `reasoning_details` is then a repetition."""
         self._tags = ThinkTags() if think_tags else None
-        self._calls = CallReader()
+        self._calls = CallReader(keeps_state=keeps_state)
         self._usage = UsageReader()
+        self._citations = Citations()
         self.written = 0
         """Characters that the model has written: usage is estimated from it where the upstream reports none."""
+
+    @property
+    def citations_left_out(self) -> int:
+        """Citations that cannot be sent."""
+        return self._citations.left_out
 
     def read(self, chunk: Json) -> list[Delta]:
         """The deltas in one chunk."""
@@ -101,6 +140,10 @@ class ChunkReader:
             delta = choice.get("delta") or choice.get("message")
             if isinstance(delta, dict):
                 deltas = self._delta(delta, choice.get("logprobs"))
+                if self._citations.waiting or "annotations" in delta or not CHUNK_KEYS.isdisjoint(chunk):
+                    deltas += self._citations.read(chunk, delta)
+                if not _IMAGES_AND_CALLS.isdisjoint(delta):
+                    deltas += self._images_and_calls(delta)
             reason = choice.get("finish_reason")
             if reason and isinstance(reason, str):
                 deltas += self._stop(reason.lower())
@@ -112,7 +155,7 @@ class ChunkReader:
 
     def rest(self) -> list[Delta]:
         """The deltas that were held back, at the end of the stream."""
-        return [*(self._tags.rest() if self._tags else []), *self._calls.rest()]
+        return [*(self._tags.rest() if self._tags else []), *self._citations.rest(), *self._calls.rest()]
 
     def _stop(self, reason: str) -> list[Delta]:
         if reason in _FAILURES:
@@ -125,28 +168,39 @@ class ChunkReader:
         deltas: list[Delta] = []
         reasoning = delta.get("reasoning_content") or delta.get("reasoning")
         if isinstance(reasoning, str) and reasoning:
+            self._has_plain_reasoning = True
             deltas.append(self._reasoning(reasoning))
+        elif "reasoning_details" in delta and not self._has_plain_reasoning:
+            deltas.append(self._reasoning(reasoning_in_details(delta)))
+        if self._keeps_state and (state := state_of_delta(delta)):
+            deltas.append(ProviderStateAdded(state))
         content = delta.get("content")
         if isinstance(content, str) and content:
             deltas += self._text(content, logprobs)
         elif isinstance(content, list):
-            for part in _objects(content):
+            for part in objects(content):
                 deltas += self._part(part, logprobs)
                 logprobs = None  # those of all parts came with the first
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             self.written += len(refusal)
             deltas.append(RefusalDelta(refusal))
-        if "tool_calls" in delta:
-            for fragment in _objects(delta["tool_calls"]):
-                deltas += self._call(fragment)
-        legacy = delta.get("function_call")  # the older name of `tool_calls`, which can hold one call only
-        if isinstance(legacy, dict) and (legacy.get("name") or self._calls.any):  # Snowflake sends one without a call
+        return deltas
+
+    def _images_and_calls(self, delta: Json) -> list[Delta]:
+        deltas: list[Delta] = []
+        for image in objects(delta.get("images")):
+            deltas += self._image(image)
+        for fragment in objects(delta.get("tool_calls")):
+            deltas += self._call(fragment)
+        legacy = delta.get("function_call")
+        if isinstance(legacy, dict) and (legacy.get("name") or self._calls.any):
             deltas += self._call({"function": legacy})
         return deltas
 
     def _text(self, text: str, logprobs: Any) -> list[Delta]:
         self.written += len(text)
+        self._citations.add_text(text)
         delta = TextDelta(text, _read_logprobs(logprobs) if logprobs and self._logprobs else [])
         return self._tags.split(delta) if self._tags else [delta]
 
@@ -155,20 +209,32 @@ class ChunkReader:
         return ReasoningDelta(text)
 
     def _part(self, part: Json, logprobs: Any) -> list[Delta]:
-        """A part of a content list; Mistral sends reasoning there as `{"type": "thinking", "thinking": [parts]}`."""
+        """A part of a content list."""
         if isinstance(part.get("text"), str):
             return self._text(part["text"], logprobs)
-        pieces = _objects(part.get("thinking"))
+        if part.get("type") == "image_url":
+            return self._image(part)
+        pieces = objects(part.get("thinking"))
         return [self._reasoning(piece["text"]) for piece in pieces if isinstance(piece.get("text"), str)]
+
+    def _image(self, part: Json) -> list[Delta]:
+        """An image. One that is given by URL becomes a Markdown link in the text, for the client to fetch."""
+        image = part.get("image_url")
+        url = image.get("url") if isinstance(image, dict) else image
+        if not isinstance(url, str):
+            return []
+        if url.startswith(("https://", "http://")):
+            return self._text(f"![image]({url})", None)
+        head, comma, data = url.partition(",")
+        if not comma or head[:5].lower() != "data:":
+            return []
+        kind = sniffed_base64(data) or head[5:].partition(";")[0].lower()
+        return [ImageWritten(data, kind.removeprefix("image/") if "/" in kind else "")]
 
     def _call(self, fragment: Json) -> list[Delta]:
         deltas = self._calls.read(fragment)
         self.written += sum(len(delta.text) for delta in deltas if isinstance(delta, CallArguments))
         return deltas
-
-
-def _objects(value: Any) -> list[Json]:
-    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
 def _read_logprobs(logprobs: Any) -> list[Json]:
@@ -185,7 +251,7 @@ def _read_logprobs(logprobs: Any) -> list[Json]:
 
 def _tokens(entries: Any) -> list[Json]:
     """The entries that have a token."""
-    return [entry for entry in _objects(entries) if isinstance(entry.get("token"), str)]
+    return [entry for entry in objects(entries) if isinstance(entry.get("token"), str)]
 
 
 def _logprob(entry: Json) -> Json:

@@ -3,16 +3,21 @@
 The standard ends an event at an empty line, but not every chat server sends one, so waiting for it could delay each
 chunk until the next. A `data:` line that is JSON by itself is therefore a chunk at once; one that is not is the
 beginning of a chunk of several lines. A whole answer that is sent although a stream was requested is read as one chunk.
+
+A stream without a finish reason was usually cut. But Snowflake's Claude gives none in any answer, and Novita behind
+OpenRouter none after a call: they send usage after the last content, and then `[DONE]`. Such an answer is whole.
 """
 
+import re
 from typing import Any
 
 from ...prompt.nouns import Model, Prompt
-from ...types.json import Json, NotJsonError, decode, encode
+from ...types.json import Halves, Json, NotJsonError, decode, encode
 from ..lines import LONGEST, Lines, TooLongError
 from ..record import Dialect, NotAnAnswerError
 from .body import body
 from .reader import UNSTATED, ChunkReader
+from .state import FORM
 
 _OTHER_KEYS = ("usage", "timings", "citations", "search_results")
 """The keys of an answer, other than `choices`, that are read."""
@@ -20,6 +25,10 @@ _NO_CONTENT = frozenset({"annotations", "extra_content", "provider_specific_fiel
 """Keys of a delta that add no content to the answer."""
 _TRIED = 64 * 1024
 """Bytes up to which a chunk of several lines is decoded after each line; a longer one only at its empty line."""
+_OF_MEDIA = 4_000
+"""Characters that a picture or a file counts as, however long its base64 is."""
+_MEDIA = re.compile(rb'"(?:url|data|file_data)":"([^"]{4000,})"')
+_MOST_TRIED = 64
 _TOO_LONG = "a line of the stream is too long"
 
 
@@ -29,9 +38,13 @@ class Frames:
     def __init__(self) -> None:
         self._lines = Lines()
         self._pending: list[bytes] = []
-        """The data of a chunk that is not JSON yet."""
+        """The data lines of a chunk that is not JSON yet."""
+        self._size = 0
+        """Of all of them but the first."""
         self._other = bytearray()
         """Lines that do not belong to a stream: the body, if this is no stream."""
+        self._halves: Halves = {}
+        """Of characters that the server cut into two chunks."""
         self._found = False
         self._begun = False
         """Whether a chunk came."""
@@ -72,20 +85,19 @@ class Frames:
             return []
         if not self._pending and (not word or word == b"[DONE]"):
             self.done = bool(word)
-            # some servers (Snowflake's Claude, some behind OpenRouter) never send a finish reason
             whole_without = self.done and self._counted and not self._named
             return [{"choices": [{"index": 0, "delta": {}, "finish_reason": UNSTATED}]}] if whole_without else []
-        if self._pending:
-            data = b"\n".join([*self._pending, data])
-            if len(data) > LONGEST:
-                raise NotAnAnswerError(_TOO_LONG)
-        try:
-            chunk = decode(data) if len(data) <= _TRIED or not self._pending else None
-        except NotJsonError:
-            chunk = None
-        self._pending = [] if chunk is not None else [data]
-        if chunk is None:
+        self._pending.append(data)
+        self._size = self._size + len(data) if len(self._pending) > 1 else 0
+        if self._size > LONGEST:
+            raise NotAnAnswerError(_TOO_LONG)
+        if self._size > _TRIED or len(self._pending) > _MOST_TRIED:
             return []
+        try:
+            chunk = decode(b"\n".join(self._pending), self._halves)
+        except NotJsonError:
+            return []
+        self._pending = []
         if not isinstance(chunk, dict):
             raise NotAnAnswerError("a chunk of the stream is not an object")
         self._found = True
@@ -101,9 +113,9 @@ class Frames:
             self._found = self._found or isinstance(error, dict)
             return [{"error": error}] if isinstance(error, dict) and error else []
         if not line:
-            pending, self._pending = self._pending[0], []
+            pending, self._pending = b"\n".join(self._pending), []
             try:
-                chunk = decode(pending)
+                chunk = decode(pending, self._halves)
             except NotJsonError:
                 raise NotAnAnswerError("a chunk of the stream is not JSON") from None
             return self._taken(chunk) if isinstance(chunk, dict) else []
@@ -161,8 +173,10 @@ def whole(body: bytes) -> Json:
 
 
 def tokens_of(body: Json) -> int:
-    """Estimated tokens of what the model reads, for servers that report no usage: four characters each."""
-    return (len(encode(body["messages"])) + (len(encode(body["tools"])) if "tools" in body else 0)) // 4 + 1
+    """Estimated tokens of what the model reads: four characters each, and a thousand for each picture or file."""
+    messages = encode(body["messages"])
+    media = sum(len(found) - _OF_MEDIA for found in _MEDIA.findall(messages))
+    return (len(messages) - media + (len(encode(body["tools"])) if "tools" in body else 0)) // 4 + 1
 
 
 def _split(chunk: Json, *, begun: bool) -> list[Json]:
@@ -188,8 +202,9 @@ def _has_content(choice: Json) -> bool:
     return any(any(value.values()) if isinstance(value, dict) else bool(value) for value in held)
 
 
-def _reader(prompt: Prompt, model: Model) -> ChunkReader:
-    return ChunkReader(think_tags=model.settings.think_tags, logprobs="logprobs" in prompt.sampling)
+def _reader(prompt: Prompt, model: Model, keeps_state: bool) -> ChunkReader:
+    logprobs = "logprobs" in prompt.sampling
+    return ChunkReader(think_tags=model.settings.think_tags, logprobs=logprobs, keeps_state=keeps_state)
 
 
-CHAT = Dialect("/chat/completions", body, Frames, _reader, failure, tokens_of)
+CHAT = Dialect("/chat/completions", body, Frames, _reader, failure, tokens_of, FORM)

@@ -1,11 +1,26 @@
 """Token counts of chat servers, by all their names.
 
+    server                        fields
+    OpenAI, and most others       prompt_tokens, completion_tokens, total_tokens, …_details
+    xAI                           the same, but reasoning tokens are in the total only
+    Gemini's chat endpoint        as xAI, and reasoning tokens have no count of their own
+    DeepSeek                      prompt_cache_hit_tokens
+    Moonshot, some of vLLM        cached_tokens, num_cached_tokens; usage inside the choice
+    Claude's own API              input_tokens, without cache_read_input_tokens and cache_creation_input_tokens
+    Claude behind litellm         prompt_tokens, which includes them
+    Perplexity                    reasoning_tokens next to the other counts
+    Groq                          usage inside `x_groq`
+    llama.cpp                     timings: prompt_n without cached tokens, cache_n, predicted_n
+    Mistral's Voxtral             audio in the prompt is only in the total and in prompt_tokens_details.audio_tokens
+
 Counts grow while an answer is written, and a later report may leave out counts of an earlier one. So each count is the
 last one that was not zero. What is no count (text, fractions, nulls) is ignored.
 """
 
+from msgspec import UNSET, UnsetType
+
 from ...types.json import Json
-from ...types.response import InputTokensDetails, OutputTokensDetails, Usage
+from ...types.response import CacheWriteDetails, InputTokensDetails, OutputTokensDetails, Usage
 
 _INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details")
 _OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
@@ -15,6 +30,10 @@ _CACHED = (
 _WRITTEN = (
     "cache_write_tokens", "cache_creation_tokens", "cache_creation_input_tokens", "cache_write_input_tokens",
 )  # fmt: skip
+_WRITTEN_BY_TIME = ("cache_write_tokens_details", "cache_creation_token_details", "cache_creation")
+"""Objects that tell apart how long tokens stay in a cache: OpenAI's, litellm's and Claude's own."""
+_SHORT = ("ttl_30m_tokens", "ephemeral_5m_input_tokens")
+_LONG = ("ttl_12h_tokens", "ephemeral_1h_input_tokens")
 _REASONING = ("reasoning_tokens", "thinking_tokens")
 _MOST = 1 << 53
 """A larger number is no count of tokens, and JavaScript could not read it."""
@@ -25,6 +44,7 @@ class UsageReader:
 
     def __init__(self) -> None:
         self._input = self._output = self._cached = self._written = self._reasoning = self._audio = 0
+        self._written_short = self._written_long = 0
 
     def read(self, chunk: Json) -> Usage | None:
         """The usage after this chunk; None if the chunk reports no tokens."""
@@ -34,24 +54,27 @@ class UsageReader:
         if reported is not None:
             self._update(reported)
         if isinstance(timings, dict):  # llama.cpp
-            self._cached = _count(timings, "cache_n") or self._cached
+            self._cached = count(timings, "cache_n") or self._cached
             if reported is None:
-                self._input = _count(timings, "prompt_n") + self._cached or self._input
-                self._output = _count(timings, "predicted_n") or self._output
-        return self._usage(_count(reported or {}, "total_tokens")) if self._input or self._output else None
+                self._input = count(timings, "prompt_n") + self._cached or self._input
+                self._output = count(timings, "predicted_n") or self._output
+        return self._usage(count(reported or {}, "total_tokens")) if self._input or self._output else None
 
     def _update(self, reported: Json) -> None:
         into, out = _details(reported, _INPUT_DETAILS), _details(reported, _OUTPUT_DETAILS)
-        self._audio = _count(into, "audio_tokens") or self._audio
+        self._audio = count(into, "audio_tokens") or self._audio
         self._cached = _first(into, _CACHED) or _first(reported, _CACHED) or self._cached
         self._written = _first(into, _WRITTEN) or _first(reported, _WRITTEN) or self._written
         self._reasoning = _first(out, _REASONING) or _first(reported, _REASONING) or self._reasoning
-        uncached = _count(reported, "input_tokens")
+        by_time = _details(into, _WRITTEN_BY_TIME) or _details(reported, _WRITTEN_BY_TIME)
+        self._written_short = _first(by_time, _SHORT) or self._written_short
+        self._written_long = _first(by_time, _LONG) or self._written_long
+        uncached = count(reported, "input_tokens")
         if uncached and not into:
             # Claude's own API counts the tokens read from or written to the cache separately
-            uncached += _count(reported, "cache_read_input_tokens") + _count(reported, "cache_creation_input_tokens")
-        self._input = _count(reported, "prompt_tokens") or uncached or self._input
-        self._output = _count(reported, "completion_tokens") or _count(reported, "output_tokens") or self._output
+            uncached += count(reported, "cache_read_input_tokens") + count(reported, "cache_creation_input_tokens")
+        self._input = count(reported, "prompt_tokens") or uncached or self._input
+        self._output = count(reported, "completion_tokens") or count(reported, "output_tokens") or self._output
 
     def _usage(self, total: int) -> Usage:
         """The usage; its total is always the sum. Tokens that are in the reported total only become input or output."""
@@ -69,9 +92,18 @@ class UsageReader:
             input_tokens=into,
             output_tokens=out,
             total_tokens=into + out,
-            input_tokens_details=InputTokensDetails(cached_tokens=self._cached, cache_write_tokens=self._written),
+            input_tokens_details=InputTokensDetails(
+                cached_tokens=self._cached,
+                cache_write_tokens=self._written,
+                cache_write_tokens_details=cache_writes(self._written_short, self._written_long),
+            ),
             output_tokens_details=OutputTokensDetails(reasoning_tokens=reasoning),
         )
+
+
+def cache_writes(short: int, long: int) -> CacheWriteDetails | UnsetType:
+    """The tokens that a cache keeps for a short and for a long time."""
+    return CacheWriteDetails(ttl_30m_tokens=short, ttl_12h_tokens=long) if short or long else UNSET
 
 
 def _usage_in(chunk: Json) -> Json | None:
@@ -91,10 +123,11 @@ def _details(reported: Json, names: tuple[str, ...]) -> Json:
 
 
 def _first(counts: Json, names: tuple[str, ...]) -> int:
-    return next((number for name in names if (number := _count(counts, name))), 0)
+    return next((number for name in names if (number := count(counts, name))), 0)
 
 
-def _count(counts: Json, name: str) -> int:
+def count(counts: Json, name: str) -> int:
+    """The value of a field as a whole number; 0 if it is missing, no number or negative."""
     number = counts.get(name)
     if isinstance(number, float) and number.is_integer():
         number = int(number)

@@ -1,0 +1,224 @@
+"""Entries of a prompt -> chat messages."""
+
+from collections.abc import Iterable
+from itertools import groupby, takewhile
+
+from ...prompt.history import output_text
+from ...prompt.nouns import (
+    Assistant,
+    AssistantMessage,
+    Audio,
+    Call,
+    Entry,
+    File,
+    Image,
+    Model,
+    Part,
+    Parts,
+    PastThought,
+    ProviderState,
+    System,
+    Text,
+    ToolOutput,
+    User,
+    media_of,
+    text_of,
+)
+from ...prompt.state import merged
+from ...types.json import Json
+from ...types.problems import Warning
+from ..cache_marks import MARKED, End, ends_to_mark
+
+_BLANK = " "
+"""The shortest reasoning that DeepSeek accepts."""
+
+
+def to_messages(entries: tuple[Entry, ...], model: Model, *, keep_marks: bool) -> list[Json]:
+    """The chat messages for these entries.
+
+    `keep_marks`: parts stay apart, and those that the client marked for the cache, and whole outputs, are `MARKED`.
+
+    A `tool` message can hold only text: images, files and audio of outputs are sent in a user message after the last
+    output of an assistant's calls.
+    """
+    messages: list[Json] = []
+    media: list[Json] = []
+    for entry in entries:
+        if media and not isinstance(entry, ToolOutput):
+            messages.append({"role": "user", "content": media})
+            media = []
+        match entry:
+            case System():
+                messages.append({"role": "system", "content": entry.text})
+            case User():
+                messages.append({"role": "user", "content": _content(entry.parts, keep_marks=keep_marks)})
+            case Assistant():
+                messages.append(_assistant(entry, model))
+            case ToolOutput():
+                messages.append(_output(entry, keep_marks=keep_marks))
+                if in_output := media_of(entry.parts):
+                    title = f"From the output of the call '{entry.call_id}':"
+                    media += [{"type": "text", "text": title}, *map(_part, in_output)]
+    return [*messages, {"role": "user", "content": media}] if media else messages
+
+
+def _content(parts: Parts, *, keep_marks: bool) -> str | list[Json]:
+    """Text alone is a string: some servers read nothing else."""
+    if keep_marks and (len(parts) > 1 or any(part.ends_cached for part in parts)):
+        return [{**_part(part), MARKED: True} if part.ends_cached else _part(part) for part in parts]
+    return [_part(part) for part in parts] if media_of(parts) else text_of(parts)
+
+
+def _part(part: Part) -> Json:
+    match part:
+        case Text():
+            return {"type": "text", "text": part.text}
+        case Image():
+            image = {"url": part.url}
+            if part.detail in {"low", "high", "original"}:  # `original` is Codex's: nothing finer than `high` is known
+                image["detail"] = "low" if part.detail == "low" else "high"
+            return {"type": "image_url", "image_url": image}
+        case File():
+            return {"type": "file", "file": {"filename": part.name, "file_data": part.url}}
+        case Audio():
+            return {"type": "input_audio", "input_audio": {"data": part.data, "format": part.format}}
+
+
+def _assistant(entry: Assistant, model: Model) -> Json:
+    """One message, with its text, reasoning and calls each in a field of its own."""
+    texts: list[str] = []
+    thoughts: list[str] = []
+    states: list[Json] = []
+    calls: list[Json] = []
+    for piece in entry.pieces:
+        match piece:
+            case AssistantMessage():
+                texts.append(text_of(piece.parts))
+            case PastThought():
+                thoughts += ["\n\n", piece.text] if thoughts and not piece.continued else [piece.text]
+            case ProviderState():
+                states.append(piece.fields)
+            case Call():
+                function = {"name": piece.name, "arguments": piece.arguments}
+                calls.append({"id": piece.id, "type": "function", "function": function, **piece.state})
+    message: Json = {"role": "assistant", "content": "\n\n".join(texts) or None}
+    if model.settings.give_back_reasoning:
+        message |= merged(states)
+    else:
+        thoughts = []
+    reasoning, field = "".join(thoughts), model.upstream.reasoning_field
+    if not reasoning and model.provider.blank_reasoning:
+        reasoning = _BLANK
+    if reasoning and field != "none":
+        message[field] = reasoning
+    if calls:
+        message["tool_calls"] = calls
+    return message
+
+
+def _output(entry: ToolOutput, *, keep_marks: bool) -> Json:
+    message: Json = {"role": "tool", "tool_call_id": entry.call_id, "content": output_text(entry.parts)}
+    if keep_marks and any(part.ends_cached for part in entry.parts):
+        message[MARKED] = True
+    return message
+
+
+_REQUIRE_ALTERNATION = ("gemma",)
+"""Parts of the names of models whose templates are known to require it."""
+
+
+def must_alternate(model: str, setting: bool | None) -> bool:
+    """Whether roles must alternate for this model: as the configuration says, else as its name does."""
+    return any(piece in model.lower() for piece in _REQUIRE_ALTERNATION) if setting is None else setting
+
+
+def alternating(messages: list[Json], warnings: list[Warning]) -> list[Json]:
+    """The messages with at most one system message, at the beginning, and no two user messages in a row.
+
+    Later system messages are sent as user messages, with a warning.
+    """
+    head = len(list(takewhile(lambda message: message["role"] == "system", messages)))
+    if late := sum(message["role"] == "system" for message in messages[head:]):
+        reason = "this model takes system messages at the beginning only"
+        details = f"System messages after the beginning are sent as user messages ({late}): {reason}."
+        warnings.append(Warning("input", "system messages", details))
+    mixed = [{**each, "role": "user"} if each["role"] == "system" else each for each in messages[head:]]
+    return [_merged(role, group) for role, group in _runs([*messages[:head], *mixed])]
+
+
+def _runs(messages: list[Json]) -> Iterable[tuple[str, list[Json]]]:
+    """Groups of messages that become one: neighbours of the same role, except assistant and tool messages."""
+    for role, group in groupby(messages, key=lambda message: str(message["role"])):
+        if role in {"system", "user"}:
+            yield role, list(group)
+        else:
+            yield from ((role, [message]) for message in group)
+
+
+def _merged(role: str, messages: list[Json]) -> Json:
+    if len(messages) == 1:
+        return messages[0]
+    contents = [message["content"] for message in messages]
+    if all(isinstance(content, str) for content in contents):
+        return {"role": role, "content": "\n\n".join(contents)}
+    return {"role": role, "content": [part for content in contents for part in _parts(content)]}
+
+
+def _parts(content: str | list[Json]) -> list[Json]:
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
+
+
+_TOOLS = -1
+"""The number of the tools, in place of that of a message."""
+_OF_USER = frozenset({"user", "tool"})
+"""Roles of the messages that Claude gets as messages of the user, those in a row as one."""
+
+
+def mark_to_cache(tools: list[Json], messages: list[Json], mark: Json, *, automatic: bool, in_full: bool) -> None:
+    """Put the mark where it is needed. `automatic`: not only where the client did.
+
+    `in_full`: tools and whole outputs of calls can be marked, too. Other servers look for marks at parts of messages.
+    """
+    of_client = [(row, at) for row, message in enumerate(messages) for at in _marked_by_client(message)]
+    head = len(list(takewhile(lambda message: message["role"] == "system", messages)))
+    first = [_end(messages, head - 1)] if head else []
+    if tools and in_full:
+        first.append((_TOOLS, len(tools) - 1))
+    for row, at in ends_to_mark(of_client, _turns_of_user(messages), first, automatic=automatic):
+        message = tools[at] if row == _TOOLS else messages[row]
+        if row == _TOOLS or (in_full and message["role"] == "tool"):
+            message[MARKED] = dict(mark)
+            continue
+        if isinstance(message["content"], str):
+            message["content"] = [{"type": "text", "text": message["content"]}]
+        message["content"][at][MARKED] = dict(mark)
+
+
+def _marked_by_client(message: Json) -> list[int]:
+    """Which parts of a message the client marked. These notes are taken off."""
+    if message.pop(MARKED, False):
+        return [0]
+    parts = message["content"] if isinstance(message["content"], list) else []
+    return [at for at, part in enumerate(parts) if part.pop(MARKED, False)]
+
+
+def _turns_of_user(messages: list[Json]) -> list[End]:
+    """The ends of the user's turns: of messages of the user and outputs of calls, with nothing of the model between."""
+    rows = [row for row, message in enumerate(messages) if message["role"] != "system"]
+    after = [messages[row]["role"] for row in rows[1:]] + ["assistant"]
+    return [
+        _end(messages, row)
+        for row, then in zip(rows, after, strict=False)  # there may be system messages alone
+        if messages[row]["role"] in _OF_USER and then not in _OF_USER and not _is_blank(messages[row])
+    ]
+
+
+def _is_blank(message: Json) -> bool:
+    """Whether this is nothing but white space, which Claude refuses: with a mark, it would not be seen."""
+    content = message["content"]
+    return isinstance(content, str) and not content.strip()
+
+
+def _end(messages: list[Json], row: int) -> End:
+    content = messages[row]["content"]
+    return (row, len(content) - 1 if isinstance(content, list) else 0)

@@ -1,0 +1,181 @@
+"""Pictures and files that a request names by address: their data takes the place of the addresses."""
+
+import asyncio
+import socket
+from base64 import b64encode
+from collections.abc import Iterator
+from typing import NamedTuple
+from urllib.parse import unquote, urljoin, urlsplit
+
+import aiohttp
+from msgspec.structs import replace
+
+from ..settings.tables import Can, ServerSettings, UpstreamSettings
+from ..types.problems import ProblemError, refuse
+from ..types.request import AnyPart, FilePart, ImagePart, Request
+from .media_types import type_of
+from .policy import check_url, is_data_uri, is_public, refuse_url
+
+_SECONDS = 10
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_HEADERS = {"accept": "image/*, application/pdf, text/*", "accept-encoding": "identity", "user-agent": "am-proxy"}
+
+
+class Getter:
+    """Gets the addresses of one request; `left`: the bytes that it may still get."""
+
+    def __init__(self, left: int, *, allow_private: bool) -> None:
+        self._left = left
+        self._allow_private = allow_private
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(socket_factory=None if allow_private else _public_socket),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            headers=_HEADERS,
+        )
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._session.close()
+
+    async def get(self, url: str, path: str, *, times: int) -> tuple[bytes, str]:
+        """The data at this address, which the request names `times` times, first at this path; and its declared type.
+
+        Raises `ProblemError` with the path.
+        """
+        try:
+            async with asyncio.timeout(_SECONDS):
+                for _ in range(4):  # three redirects
+                    check_url(url, path, allow_private=self._allow_private)
+                    async with self._session.get(url, allow_redirects=False) as response:
+                        if response.status not in _REDIRECTS:
+                            return await self._read(response, path, times), response.content_type
+                        url = urljoin(url, response.headers.get("location", ""))
+        except (aiohttp.ClientError, OSError, ValueError):  # a TimeoutError is an OSError
+            pass
+        raise refuse_url(path, "it could not be fetched")
+
+    async def _read(self, response: aiohttp.ClientResponse, path: str, times: int) -> bytes:
+        if response.status != 200 or response.headers.get("content-encoding", "identity") != "identity":
+            raise aiohttp.ClientPayloadError
+        if (response.content_length or 0) * times > self._left:
+            raise _too_large(path, times)
+        data = bytearray()
+        async for piece in response.content.iter_any():
+            self._left -= len(piece) * times
+            if self._left < 0:
+                raise _too_large(path, times)
+            data += piece
+        return bytes(data)
+
+
+def _public_socket(info: aiohttp.AddrInfoType) -> socket.socket:
+    if not is_public(str(info[4][0])):
+        raise OSError("not a public address")
+    return socket.socket(*info[:3])
+
+
+def _too_large(path: str, times: int) -> ProblemError:
+    return refuse_url(path, "its data is too large" + (f" to be sent {times} times" if times > 1 else ""))
+
+
+_MOST = 64
+"""Addresses of one request."""
+_AT_ONCE = 4
+_MOST_BYTES = 32 * 1024 * 1024
+"""Of one request; an address counts as often as it is named."""
+
+
+class _Place(NamedTuple):
+    """Where a request names an address."""
+
+    item: int
+    key: str
+    number: int
+    part: ImagePart | FilePart
+    url: str
+    path: str
+
+
+async def fetched(request: Request, upstream: UpstreamSettings, can: Can, server: ServerSettings) -> Request:
+    """The request with the data of all that this upstream does not fetch itself, and its model can read.
+
+    Raises `ProblemError` with the path of an address that has nothing to send.
+    """
+    wanted: dict[str, list[_Place]] = {}
+    for place in _places(request):
+        readable = can.vision if isinstance(place.part, ImagePart) else can.files
+        if readable is not False and _is_ours(place, upstream, server):
+            wanted.setdefault(place.url, []).append(place)
+    if not wanted:
+        return request
+    if len(wanted) > _MOST:
+        message = f"'input' contains {len(wanted)} URLs to fetch; at most {_MOST} are allowed. Send the data instead."
+        raise refuse("invalid_value", message, "input")
+    found: dict[str, tuple[str | None, str]] = {}
+    getter = Getter(_MOST_BYTES, allow_private=server.allow_private_urls)
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def get(url: str, places: list[_Place]) -> None:
+        async with slots:
+            data, declared = await getter.get(url, places[0].path, times=len(places))
+        kind = type_of(data, declared)
+        found[url] = kind, f"data:{kind};base64,{b64encode(data).decode()}"
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for url, places in wanted.items():
+                group.create_task(get(url, places))
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    finally:
+        await getter.close()
+    return _with_all(request, [_filled(place, *found[url]) for url, places in wanted.items() for place in places])
+
+
+def _places(request: Request) -> Iterator[_Place]:
+    for index, item in enumerate(request.items):
+        for key in ("content", "output"):
+            content = getattr(item, key, None)
+            for number, part in enumerate(content if isinstance(content, tuple) else ()):
+                path = f"{request.path_of(index)}.{key}[{number}]"
+                if isinstance(part, ImagePart) and part.image_url and not is_data_uri(part.image_url):
+                    yield _Place(index, key, number, part, part.image_url, f"{path}.image_url")
+                elif isinstance(part, FilePart) and part.file_url and not part.file_data:
+                    yield _Place(index, key, number, part, part.file_url, f"{path}.file_url")
+
+
+def _is_ours(place: _Place, upstream: UpstreamSettings, server: ServerSettings) -> bool:
+    """Whether this server fetches it. Chat servers take no addresses of files."""
+    if server.fetch_urls != "auto":
+        return server.fetch_urls == "always"
+    if upstream.via in {"responses", "demo"}:
+        return False
+    return isinstance(place.part, FilePart) or not upstream.takes_image_urls
+
+
+def _filled(place: _Place, kind: str | None, uri: str) -> _Place:
+    """The place with a part that holds the data."""
+    part = place.part
+    if isinstance(part, ImagePart):
+        if not (kind or "").startswith("image/"):
+            raise refuse_url(place.path, "its data is not an image (PNG, JPEG, GIF or WebP)")
+        return place._replace(part=replace(part, image_url=uri))
+    if kind is None:
+        raise refuse_url(place.path, "its data is not a PDF, an image or a text")
+    name = unquote(urlsplit(place.url).path.rpartition("/")[2])
+    named = part.filename or (name if name.isprintable() else None)
+    return place._replace(part=replace(part, file_data=uri, file_url=None, filename=named))
+
+
+def _with_all(request: Request, places: list[_Place]) -> Request:
+    """The request with the parts of these places."""
+    items = list(request.items)
+    contents: dict[tuple[int, str], list[AnyPart]] = {}
+    for place in places:
+        if (content := contents.get((place.item, place.key))) is None:
+            content = contents[place.item, place.key] = list(getattr(items[place.item], place.key))
+        content[place.number] = place.part
+    for (index, key), content in contents.items():
+        items[index] = replace(items[index], **{key: tuple(content)})
+    return replace(request, input=tuple(items))

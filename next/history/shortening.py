@@ -1,0 +1,81 @@
+"""A conversation that is too long for its summary: its oldest outputs lose their middle.
+
+They are most of a long conversation, and the least missed.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..types.json import Json
+
+_SHORT = 4_000
+"""Characters of a shortened output, at most."""
+_MEDIA = frozenset({"image_url", "file_data", "data"})
+"""Keys whose values may hold a whole file."""
+_OF_MEDIA = 4_000
+"""Characters that a picture or a file counts as."""
+_TEXTS = ("text", "stdout", "stderr")
+"""Keys of texts in an output."""
+_NOT_READ = frozenset({"additional_tools", "compaction_trigger", "configuration_update", "reasoning"})
+"""Items that hardly make an ask longer."""
+_LEFT_OUT = "[A picture or a file was left out here.]"
+
+
+def shortened(items: Sequence[Json], excess: int) -> list[Json]:
+    """The items, with as many of the oldest outputs shortened as it takes to save so many characters."""
+    sizes = [0 if item.get("type") in _NOT_READ else _characters(item) for item in items]
+    outputs = [index for index, item in enumerate(items) if is_output(item)]
+    most = max(min(_SHORT, (sum(sizes) - excess) // (2 * len(outputs) or 1)), 0)
+    kept = list(items)
+    for index in outputs:
+        if excess <= 0:
+            break
+        if sizes[index] > most:
+            kept[index] = _with_short_output(items[index], most)
+            excess -= sizes[index] - _characters(kept[index])
+    return kept
+
+
+def is_output(item: Json) -> bool:
+    """Whether this is the output of a call."""
+    return str(item.get("type")).endswith("_output")
+
+
+def _characters(value: Any, key: str = "") -> int:
+    """About how many characters a model reads of this."""
+    match value:
+        case str():
+            return min(len(value), _OF_MEDIA) if key in _MEDIA else len(value)
+        case dict():
+            return sum(len(name) + 6 + _characters(inner, name) for name, inner in value.items())
+        case list():
+            return sum(_characters(inner) + 1 for inner in value)
+        case _:
+            return 4
+
+
+def _with_short_output(item: Json, most: int) -> Json:
+    output = item.get("output")
+    if isinstance(output, str):
+        return {**item, "output": _cut(output, most)}
+    if not isinstance(output, list):
+        return item
+    parts: list[Json] = []
+    for part in output:
+        texts = {name: part[name] for name in _TEXTS if isinstance(part.get(name), str)}
+        if not texts:
+            parts.append({"type": "input_text", "text": _LEFT_OUT})
+            continue
+        parts.append({**part, **{name: _cut(text, most) for name, text in texts.items()}})
+        most -= sum(map(len, texts.values()))
+        if most <= 0:
+            break
+    return {**item, "output": parts}
+
+
+def _cut(text: str, most: int) -> str:
+    """The text, without its middle if it is longer than that."""
+    if len(text) <= most:
+        return text
+    half = max(most, 0) // 2
+    return f"{text[:half]}\n[{len(text) - 2 * half} characters were left out here]\n{text[len(text) - half :]}"
