@@ -1,19 +1,12 @@
 """Who calls: found by the key of a request, before its body is read."""
 
-from collections.abc import Sequence
 from hashlib import sha256
+
+from starlette.datastructures import Headers
 
 from ..settings.load import Settings
 from ..settings.tables import UNKNOWN_KEY, Caller, KeySettings
 from ..types.problems import refuse
-
-Headers = Sequence[tuple[bytes, bytes]]
-
-
-def values(headers: Headers, name: bytes) -> list[str]:
-    """The values of the header with this name in small letters."""
-    return [value.decode("latin-1") for each, value in headers if each == name]
-
 
 _FORWARDED = frozenset(
     {
@@ -34,7 +27,7 @@ class Callers:
 
     def caller(self, headers: Headers) -> Caller:
         """The caller. Raises `ProblemError`."""
-        given = values(headers, b"authorization")
+        given = headers.getlist("authorization")
         if len(given) > 1:
             raise refuse("invalid_api_key", "There is more than one Authorization header.")
         scheme, _, secret = (given[0] if given else "").partition(" ")
@@ -55,7 +48,7 @@ class Callers:
             )
         if self._keys:
             raise refuse("invalid_api_key", UNKNOWN_KEY)
-        forwarded = not _FORWARDED.isdisjoint([name for name, _ in headers])
+        forwarded = not _FORWARDED.isdisjoint(name for name, _ in headers.raw)
         return Caller(may_know=self._server.is_local and not self._takes_guests and not forwarded)
 
 

@@ -6,10 +6,10 @@ import sys
 import zlib
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.types import Receive
 
 from ..types.problems import ProblemError, refuse
-from .auth import Headers, values
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -87,13 +87,13 @@ class Body:
 
     async def read(self, most: int) -> bytes:
         """All of it, which may have so many bytes. Raises `ProblemError`, or `LeftError`."""
-        if self._header(b"transfer-encoding").lower() not in ("", "chunked"):  # the parser reads chunks anyway
+        if self._header("transfer-encoding").lower() not in ("", "chunked"):  # the parser reads chunks anyway
             raise refuse("invalid_http", "The only Transfer-Encoding that this server decodes is `chunked`.")
-        kind = self._header(b"content-type").partition(";")[0].strip().lower()
+        kind = self._header("content-type").partition(";")[0].strip().lower()
         if kind != "application/json" and not kind.endswith("+json"):
             raise refuse("unsupported_media_type", "Send JSON, with the header `Content-Type: application/json`.")
-        encoding = encoding_of(self._header(b"content-encoding"))
-        length = self._header(b"content-length")
+        encoding = encoding_of(self._header("content-encoding"))
+        length = self._header("content-length")
         if length.isdecimal() and int(length) > most:
             raise _too_large("body", most)
         body = bytearray()
@@ -121,8 +121,8 @@ class Body:
                     await self._piece()
         return not self._more
 
-    def _header(self, name: bytes) -> str:
-        return ",".join(values(self._headers, name))
+    def _header(self, name: str) -> str:
+        return ",".join(self._headers.getlist(name))
 
     async def _piece(self) -> bytes:
         message = await self._receive()

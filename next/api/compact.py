@@ -12,10 +12,9 @@ from ..types.json import Json, encode
 from ..types.parse import decode
 from ..types.problems import Warning, refuse
 from ..types.response import new_id
-from .auth import Headers
 from .endpoint import Call
 from .responses import run_turn
-from .sse import WholeClient
+from .sse import HeaderList, WholeClient
 
 _KEPT = 256_000
 """Characters of the user's messages that a client gets to keep: about 64,000 tokens."""
@@ -39,7 +38,7 @@ async def compact(call: Call) -> None:
 class _Client(WholeClient):
     """A client that gets a compaction, and not a response."""
 
-    def __init__(self, items: Any, receive: Receive, send: Send, headers: Headers, **more: Any) -> None:
+    def __init__(self, items: Any, receive: Receive, send: Send, headers: HeaderList, **more: Any) -> None:
         super().__init__(receive, send, headers, **more)
         self._items = items
         self._cut: Sequence[Warning] = ()

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
+from starlette.datastructures import Headers
 from starlette.types import Receive, Scope, Send
 
 from ..settings.tables import Caller
@@ -38,10 +39,11 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
         state, server = self._state, self._state.settings.server
-        body, slot = Body(receive, scope["headers"]), None
+        given = Headers(scope=scope)
+        body, slot = Body(receive, given), None
         headers: list[tuple[bytes, bytes]] = []
         try:
-            caller = state.callers.caller(scope["headers"])
+            caller = state.callers.caller(given)
             try:
                 slot = state.limits.enter(caller, server)
             finally:

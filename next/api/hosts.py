@@ -8,12 +8,12 @@ Origin is checked.
 import re
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
 from ..settings.tables import ServerSettings, is_loopback
 from ..types.problems import Problem
-from .auth import values
 from .sse import problem_response
 
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
@@ -44,22 +44,22 @@ class Hosts:
 
     def answer(self, scope: Scope) -> Response | None:
         """A refusal, or the answer to a preflight request, which needs no key; None for any other request."""
-        headers = scope["headers"]
-        hosts = values(headers, b"host")
+        headers = Headers(scope=scope)
+        hosts = headers.getlist("host")
         if (problem := self._host_problem(hosts, scope["http_version"])) is not None:
             return problem_response(problem)
-        if not (origins := values(headers, b"origin")):
+        if not (origins := headers.getlist("origin")):
             return None
         if scope["type"] == "websocket":
             foreign = not self._is_listed(origins) and not _is_of(origins[0], hosts)
             return problem_response(_FOREIGN_PAGE) if foreign else None
-        asked = scope["method"] == "OPTIONS" and values(headers, b"access-control-request-method")
+        asked = scope["method"] == "OPTIONS" and headers.getlist("access-control-request-method")
         if not (asked and self._origins):
             return None
         if not self._is_listed(origins):
             return problem_response(_FOREIGN_PAGE)
         allowed = {"access-control-allow-methods": "GET, POST, DELETE", "access-control-max-age": "600"}
-        names = ",".join(values(headers, b"access-control-request-headers"))
+        names = ",".join(headers.getlist("access-control-request-headers"))
         if _NAMES.fullmatch(names):  # SDKs send a dozen of their own
             allowed["access-control-allow-headers"] = names
         return Response(status_code=204, headers=allowed)
@@ -68,7 +68,7 @@ class Hosts:
         """The headers that let a listed page read an answer. Never with credentials: browsers keep no keys of ours."""
         if not self._origins:
             return []
-        origins = values(scope["headers"], b"origin")
+        origins = Headers(scope=scope).getlist("origin")
         told = [(b"vary", b"origin")]
         if self._is_listed(origins):
             told.append((b"access-control-allow-origin", origins[0].encode("latin-1")))

@@ -3,11 +3,11 @@
 import re
 import time
 
+from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..observe.log import log
 from ..types.response import new_id
-from .auth import values
 from .state import State
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -27,7 +27,7 @@ class Middleware:
         if scope["type"] == "lifespan":
             return await self._app(scope, receive, send)
         began = time.monotonic()
-        given = values(scope["headers"], b"x-request-id")
+        given = Headers(scope=scope).getlist("x-request-id")
         scope["request_id"] = request_id = given[0] if given and _ID.fullmatch(given[0]) else new_id("req")
         added = [(b"x-request-id", request_id.encode()), *self._state.hosts.headers(scope)]
 

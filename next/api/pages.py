@@ -85,7 +85,7 @@ def pages(state: State) -> APIRouter:
     """These pages, those of the API also without `/v1`, which is often missing in a base URL."""
 
     async def called(request: Request, response: Response) -> Caller:
-        caller = state.callers.caller(request.headers.raw)
+        caller = state.callers.caller(request.headers)
         for name, value in state.limits.headers(caller):
             response.headers[name.decode()] = value.decode()
         return caller

@@ -2,6 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
+from starlette.datastructures import Headers
+
 from ..dialects.turn import DialectTurn
 from ..emitter.response import Lifecycle
 from ..history.compaction import read
@@ -9,7 +11,6 @@ from ..tools.table import SHAPES
 from ..turns.turn import Client, Turn, refuse_if_strict
 from ..types.json import Json
 from ..types.parse import decode
-from .auth import Headers, values
 from .endpoint import Call
 from .sse import StreamClient, WholeClient, answer, warned
 
@@ -32,7 +33,7 @@ async def run_turn(call: Call, raw: Json, client: Callable[..., Client]) -> None
         client(call.receive, call.send, call.headers, names_upstream=caller.may_know),
         server=state.settings.server,
         request_id=call.scope["request_id"],
-        for_codex=_is_codex(call.scope["headers"]),
+        for_codex=_is_codex(Headers(scope=call.scope)),
         may_know=caller.may_know,
         watched=state.record.keeps,
         released=lambda: state.limits.leave(call.slot),
@@ -47,7 +48,7 @@ async def run_turn(call: Call, raw: Json, client: Callable[..., Client]) -> None
 
 def _is_codex(headers: Headers) -> bool:
     """Whether the client is Codex, which discards an answer that ends with `response.incomplete`."""
-    return "".join(values(headers, b"originator")).lower().startswith("codex")
+    return "".join(headers.getlist("originator")).lower().startswith("codex")
 
 
 async def count(call: Call) -> None:

@@ -12,9 +12,9 @@ from starlette.types import Receive, Send
 from ..types.events import Event, LastEvent
 from ..types.json import encode
 from ..types.problems import Problem, ProblemError, Warning
-from .auth import Headers
 from .body import ACCEPTED
 
+HeaderList = Sequence[tuple[bytes, bytes]]
 DONE = b"data: [DONE]\n\n"
 """The end of a stream. The specification requires it; every client ignores it."""
 _LINE_ENDS = (
@@ -62,7 +62,7 @@ def warned(warnings: Sequence[Warning]) -> list[tuple[bytes, bytes]]:
     return [(b"x-am-warnings", json.dumps(told).encode())]
 
 
-async def answer(send: Send, status: int, body: Any, headers: Headers = ()) -> None:
+async def answer(send: Send, status: int, body: Any, headers: HeaderList = ()) -> None:
     """A whole answer of JSON."""
     data = body if isinstance(body, bytes) else encode(body)
     sent = [(b"content-type", b"application/json"), (b"content-length", str(len(data)).encode()), *headers]
@@ -70,7 +70,7 @@ async def answer(send: Send, status: int, body: Any, headers: Headers = ()) -> N
     await send({"type": "http.response.body", "body": data})
 
 
-async def answer_problem(send: Send, problem: Problem, headers: Headers = ()) -> None:
+async def answer_problem(send: Send, problem: Problem, headers: HeaderList = ()) -> None:
     """The problem as an HTTP error."""
     own = [(name.encode(), value.encode()) for name, value in headers_of(problem).items()]
     await answer(send, problem.status, problem.body(), [*own, *headers])
@@ -79,7 +79,7 @@ async def answer_problem(send: Send, problem: Problem, headers: Headers = ()) ->
 class _Client:
     """A client over HTTP."""
 
-    def __init__(self, receive: Receive, send: Send, headers: Headers = (), *, names_upstream: bool = False) -> None:
+    def __init__(self, receive: Receive, send: Send, headers: HeaderList = (), *, names_upstream: bool = False) -> None:
         """`headers` of every answer to this caller; `names_upstream`: it may know which upstream answers."""
         self._receive = receive
         self._send = send

@@ -138,8 +138,14 @@ class HttpAnswer:
             piece = await self._response.content.readany()
         except (aiohttp.ClientError, OSError):
             raise self._asked.broke_off() from None
+        self._left -= len(piece)
+        if self._left < 0:
+            raise self._asked.too_large()
+        if self.pieces is not None:
+            self.pieces.append(piece)
+        self._ended = not piece
         try:
-            payloads = self._read(piece)
+            payloads = self._frames.feed(piece) if piece else self._frames.end()
         except NotAnAnswerError as error:
             payloads, self._failure = list(error.before), self._asked.invalid(str(error))
         for index, payload in enumerate(payloads):
@@ -160,18 +166,6 @@ class HttpAnswer:
             task = asyncio.ensure_future(_drain(self._response))
             _draining.add(task)
             task.add_done_callback(_draining.discard)
-
-    def _read(self, piece: bytes) -> list[Json]:
-        """The payloads that end in this piece; or, without one, those that are left."""
-        if not piece:
-            self._ended = True
-            return self._frames.end()
-        self._left -= len(piece)
-        if self._left < 0:
-            raise self._asked.too_large()
-        if self.pieces is not None:
-            self.pieces.append(piece)
-        return self._frames.feed(piece)
 
 
 def _data(body: bytes) -> BytesIO | bytes:

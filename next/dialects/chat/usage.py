@@ -119,11 +119,17 @@ def _usage_in(chunk: Json) -> Json | None:
 
 
 def _details(reported: Json, names: tuple[str, ...]) -> Json:
-    return next((details for name in names if isinstance(details := reported.get(name), dict)), {})
+    for name in names:
+        if isinstance(details := reported.get(name), dict):
+            return details
+    return {}
 
 
 def _first(counts: Json, names: tuple[str, ...]) -> int:
-    return next((number for name in names if (number := count(counts, name))), 0)
+    for name in names:
+        if name in counts and (number := count(counts, name)):
+            return number
+    return 0
 
 
 def count(counts: Json, name: str) -> int:
