@@ -29,11 +29,15 @@ def serve(
     *,
     strict: Annotated[bool | None, typer.Option(help="Refuse what would cause a warning.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+    insecure_no_auth: Annotated[
+        bool | None, typer.Option(help="Serve without keys, even where others can call.")
+    ] = None,
 ) -> None:
     """Serve."""
     from .serve import run
 
     server = {"host": host, "port": port, "strict": strict, "log_level": log_level}
+    server["insecure_no_auth"] = insecure_no_auth
     flags = {**server, "upstream": upstream, "upstream_key": upstream_key, "via": via, "provider": provider}
     try:
         settings = load(config, flags)

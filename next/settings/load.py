@@ -10,7 +10,16 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..providers.table import provider_of
-from .tables import KeySettings, ModelSettings, SealSettings, SearchSettings, ServerSettings, Table, UpstreamSettings
+from .tables import (
+    KeySettings,
+    ModelSettings,
+    SealSettings,
+    SearchSettings,
+    ServerSettings,
+    Table,
+    UpstreamSettings,
+    is_loopback,
+)
 
 FILE = "am-proxy.toml"
 _EMBEDDED = {"upstreams": {"demo": {"via": "demo"}}, "models": {name: {"upstream": "demo"} for name in ("demo", "*")}}
@@ -68,7 +77,7 @@ def load(file: Path | None, flags: Mapping[str, Any], environ: Mapping[str, str]
     except ValidationError as error:
         raise SettingsError("\n".join(f"{file or 'settings'}: {fault}" for fault in _faults(error))) from None
     if faults := list(_undefined(settings)):
-        raise SettingsError("\n".join(f"{file}: {fault}" for fault in faults))
+        raise SettingsError("\n".join(f"{file or 'settings'}: {fault}" for fault in faults))
     return settings
 
 
@@ -94,7 +103,7 @@ def _add_upstream(tables: dict[str, Any], flags: Mapping[str, Any], environ: Map
 
 
 def _undefined(settings: Settings) -> Iterator[str]:
-    """Upstreams that models name, and that are not defined."""
+    """Upstreams that models name, and that are not defined; a server that is open to all."""
     for name, model in settings.models.items():
         for upstream in model.asked:
             other = settings.models.get(upstream)
@@ -108,6 +117,12 @@ def _undefined(settings: Settings) -> Iterator[str]:
             yield f"models.{name}: there is no [upstreams.{upstream}]{meant}"
         if not model.asked:
             yield f"models.{name}: names no upstream"
+    server = settings.server
+    if not settings.keys and not server.insecure_no_auth and not is_loopback(server.host):
+        yield (
+            f"server.host: at {server.host} other machines can call, and there are no [[keys]]: "
+            "add one, or say insecure_no_auth = true"
+        )
     if not settings.models:
         yield 'upstreams: no model leads here: add [models."*"] with an upstream'
 
