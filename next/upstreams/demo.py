@@ -1,18 +1,45 @@
-"""The embedded model: it answers without a key, a configuration or a network, as a chat server would."""
+"""The embedded model: a script that needs no key and no network. Words in the user's last message steer it."""
 
 import asyncio
 import re
+from collections.abc import Iterator
+from typing import Any
 
-from ..types.json import Json
+from ..types.json import Json, encode
+from ..types.problems import Problem
 from .model_list import ListedModel
-from .port import Breaker
+from .port import Breaker, UpstreamError
 
-_PAUSE = 0.02
-"""Seconds between two words, so that a stream looks like one."""
-_TEXT = (
-    "Hello! I am the model that is built into AM Proxy, and I only repeat: «{}». "
-    "Configure an upstream to talk to a real one."
+_ABOUT = (
+    "I am demo, a scripted model that lives inside AM Proxy. I know no facts and need no key. "
+    "Put one of these words into your message to steer me: think, long, slow, refuse, incomplete, failed, cut, "
+    "busy, or the name of a tool you give me. "
 )
+_STORY = (
+    "There was once a small server that stood between two cities. In one of them everybody spoke in responses, "
+    "in the other everybody spoke in completions, and neither understood a word of the other. So the server "
+    "listened to the one, wrote down nothing, and told the other, word for word, what it had heard. "
+)
+_THOUGHT = "The user wants something of me. I am a script, so I will say what is written down."
+_STORIES = 10
+_SLOW = 0.5
+"""Seconds between the words of a slow answer."""
+_PACE = 0.01
+"""The same of a long one."""
+_SUMMARY = "write that summary"
+"""Words that ask for a summary: the answer is what the user said before, and no other words steer it."""
+_MOST = 100_000
+"""Characters of a message that are read, and of an answer."""
+_LEVELS = 8
+"""Levels of a schema that are filled in: it may refer to itself."""
+_FORMATTED = {
+    "date": "2026-01-31",
+    "time": "12:00:00Z",
+    "date-time": "2026-01-31T12:00:00Z",
+    "email": "demo@example.com",
+    "uri": "https://example.com/",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+}
 
 
 class Demo:
@@ -23,9 +50,11 @@ class Demo:
 
     async def open(self, body: Json, key: str | None) -> "DemoAnswer":
         """Its answer to this body."""
-        said = [message for message in body["messages"] if message["role"] == "user"]
-        text = _TEXT.format(str(said[-1]["content"])[:200] if said else "")
-        return DemoAnswer(re.findall(r"\S+\s*", text), len(str(body["messages"])) // 4)
+        script = _Script(body)
+        if "busy" in script.words:
+            problem = Problem(code="rate_limit_exceeded", message="The demo was asked to be busy.", retry_after=1)
+            raise UpstreamError(problem)
+        return DemoAnswer(script)
 
     async def models(self, key: str | None) -> list[ListedModel]:
         """It has every name."""
@@ -38,20 +67,163 @@ class Demo:
 class DemoAnswer:
     """Chunks, a word each."""
 
-    def __init__(self, words: list[str], into: int) -> None:
-        usage: Json = {"prompt_tokens": into, "completion_tokens": len(words), "total_tokens": into + len(words)}
-        self._chunks: list[Json] = [
-            *[{"choices": [{"index": 0, "delta": {"content": word}}]} for word in words],
-            {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}], "usage": usage},
-        ]
+    def __init__(self, script: "_Script") -> None:
+        self._chunks = script.chunks()
+        self._pause = _SLOW if script.has("slow") else _PACE if "long" in script.words else 0
         self.pieces: list[bytes] | None = None
 
     async def next(self) -> list[Json] | None:
         """The next chunk."""
-        if not self._chunks:
-            return None
-        await asyncio.sleep(_PAUSE)
-        return [self._chunks.pop(0)]
+        await asyncio.sleep(self._pause)  # even 0 lets other tasks run: otherwise nobody notices a client that leaves
+        chunk = next(self._chunks, None)
+        return None if chunk is None else [chunk]
 
     def close(self) -> None:
         """Nothing is open."""
+
+
+class _Script:
+    """What it says to one body."""
+
+    def __init__(self, body: Json) -> None:
+        self._body = body
+        self._said = [_text(message["content"]) for message in body["messages"] if message["role"] == "user"]
+        self._prompt = self._said[-1][:_MOST] if self._said else ""
+        self._sums_up = _SUMMARY in self._prompt.lower()
+        self.words = set() if self._sums_up else set(re.findall(r"[a-z0-9]+", self._prompt.lower()))
+
+    def has(self, *stems: str) -> bool:
+        """Whether the message has a word that begins so."""
+        return any(word.startswith(stems) for word in self.words)
+
+    def chunks(self) -> Iterator[Json]:
+        """The whole answer."""
+        limit, sent = self._body.get("max_tokens"), 0
+        for chunk in self._answer():
+            if sent == limit and "choices" in chunk and chunk["choices"][0]["finish_reason"] is None:
+                yield _finish("length")
+                break
+            sent += 1
+            yield chunk
+        if "cut" not in self.words:
+            into = len(encode(self._body["messages"])) // 4
+            usage = {"prompt_tokens": into, "completion_tokens": sent, "total_tokens": into + sent}
+            yield {"choices": [], "usage": usage}
+
+    def _answer(self) -> Iterator[Json]:
+        if self.has("think", "reason") or self._body.get("reasoning_effort") not in (None, "none"):
+            yield from (_delta(reasoning_content=word) for word in _in_words(_THOUGHT))
+        if (tool := self._tool()) is not None:
+            made = _sample(tool.get("parameters") or {})
+            arguments = encode(made if isinstance(made, dict) else {}).decode()
+            yield _delta(tool_calls=[{"index": 0, "id": "", "function": {"name": tool["name"], "arguments": ""}}])
+            for piece in re.findall(r".{1,8}", arguments, re.DOTALL):
+                yield _delta(tool_calls=[{"index": 0, "function": {"arguments": piece}}])
+            yield _finish("tool_calls")
+            return
+        if self.has("refus"):
+            yield from (_delta(refusal=word) for word in _in_words("I was asked to refuse, so I do."))
+            yield _finish("stop")
+            return
+        words = _in_words(self._reply())
+        ends_early = self.has("incomplete", "fail") or "cut" in self.words
+        yield from (_delta(content=word) for word in (words[: max(len(words) // 2, 1)] if ends_early else words))
+        if self.has("fail"):
+            yield {"error": {"code": "demo_failure", "message": "The demo was asked to fail."}}
+        elif "cut" not in self.words:
+            yield _finish("length" if ends_early else "stop")
+
+    def _reply(self) -> str:
+        form = self._body.get("response_format") or {}
+        earlier = self._said[:-1]
+        if self._sums_up:
+            return f"1. The user said: {' / '.join(earlier)}"[:_MOST]
+        if form.get("type") == "json_schema":
+            return encode(_sample(form["json_schema"]["schema"])).decode()
+        if form.get("type") == "json_object":
+            return encode({"echo": self._prompt}).decode()
+        if outputs := self._outputs():
+            return f"The tool said: {' / '.join(outputs)}"[:_MOST]
+        if "long" in self.words:
+            return _STORY * _STORIES
+        if earlier and {"what", "my"} <= self.words:
+            return f"You told me: {earlier[-1].rpartition('The user said: ')[2]}"[:_MOST]
+        return f"{_ABOUT}You said: {self._prompt}"
+
+    def _outputs(self) -> list[str]:
+        """The outputs of tools behind the last message of the user."""
+        roles = [message["role"] for message in self._body["messages"]]
+        behind = len(roles) - roles[::-1].index("user") if "user" in roles else 0
+        later = self._body["messages"][behind:]
+        return [_text(message["content"]) for message in later if message["role"] == "tool"]
+
+    def _tool(self) -> Json | None:
+        """The function to call: the demanded one, or one that the message mentions; none after its output."""
+        functions = [tool["function"] for tool in self._body.get("tools") or []]
+        choice = self._body.get("tool_choice")
+        if not functions or choice == "none" or self._outputs():
+            return None
+        if isinstance(choice, dict):
+            return next((each for each in functions if each["name"] == choice["function"]["name"]), None)
+        named = next((each for each in functions if self._mentions(each["name"])), None)
+        return named or (functions[0] if choice == "required" else None)
+
+    def _mentions(self, name: str) -> bool:
+        parts = [part for part in re.findall(r"[a-z0-9]+", name.lower()) if len(part) > 3]
+        return name.lower() in self._prompt.lower() or not self.words.isdisjoint(parts)
+
+
+def _sample(schema: Any, root: Any = None, level: int = 0) -> Any:
+    """A small value that fits this schema, always the same."""
+    root = root or schema
+    if not isinstance(schema, dict) or level > _LEVELS:
+        return None
+    if "$ref" in schema:
+        found = root
+        for step in filter(None, str(schema["$ref"]).removeprefix("#").split("/")):
+            found = found.get(step) if isinstance(found, dict) else None
+        return _sample(found, root, level + 1)
+    for key in ("const", "default"):
+        if key in schema:
+            return schema[key]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    for key in ("anyOf", "oneOf", "allOf"):
+        if choices := schema.get(key):
+            known = [choice for choice in choices if choice != {"type": "null"}]
+            return _sample((known or choices)[0], root, level + 1)
+    kind = schema.get("type", "object")
+    match kind[0] if isinstance(kind, list) and kind else kind:
+        case "string":
+            return _FORMATTED.get(str(schema.get("format")), "demo").ljust(min(schema.get("minLength", 0), 500), ".")
+        case "integer" | "number":
+            return min(max(1, schema.get("minimum", 1)), schema.get("maximum", 1) if "maximum" in schema else 2**53)
+        case "boolean":
+            return True
+        case "null":
+            return None
+        case "array":
+            items = schema.get("items", {"type": "string"})
+            return [_sample(items, root, level + 1) for _ in range(min(max(schema.get("minItems", 1), 1), 100))]
+        case _:
+            members: Json = schema.get("properties") or {}
+            names = schema.get("required")
+            return {name: _sample(members.get(name), root, level + 1) for name in (members if names is None else names)}
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return " ".join([part.get("text", f"[{part['type']}]") for part in content or []])
+
+
+def _in_words(text: str) -> list[str]:
+    return re.findall(r"\s*\S+|\s+$", text)
+
+
+def _delta(**delta: Any) -> Json:
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
+
+
+def _finish(reason: str) -> Json:
+    return {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}
