@@ -89,11 +89,12 @@ class Asked(NamedTuple):
         except NotJsonError:
             body = _Body()
         wait: float | None = None
-        if status in _PASSING:
+        problem = self._problem(status, body, headers)
+        if status in _PASSING and problem.code != "insufficient_quota":
             named = "retry-after" in headers or "retry-after-ms" in headers or _named_wait(body.words) is not None
             wait = _retry_seconds(headers, body.words) if named else 0
         cause = self._told(f"answered {status}", body)
-        return UpstreamError(self._problem(status, body, headers), cause, wait=wait, outage=status in _OUTAGES)
+        return UpstreamError(problem, cause, wait=wait, outage=status in _OUTAGES)
 
     def reported(self, error: Any) -> UpstreamError:
         """The answer holds this error."""

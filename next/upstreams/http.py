@@ -5,8 +5,8 @@ turn's, or those of `turns/attempts`.
 """
 
 import asyncio
-from functools import partial
 from io import BytesIO
+from types import SimpleNamespace
 
 import aiohttp
 
@@ -93,6 +93,7 @@ class HttpUpstream:
                 auto_decompress=False,
                 headers=_HEADERS,
                 skip_auto_headers=("accept", "user-agent"),
+                trace_configs=[_TRACE],
             )
         return self._session
 
@@ -103,14 +104,25 @@ class HttpUpstream:
 
     async def _post(self, body: bytes, asked: Asked) -> aiohttp.ClientResponse:
         url, headers = f"{asked.base_url}{self.dialect.path}", self._headers(asked.secret)
-        post = partial(self._client.post, url, headers=headers, allow_redirects=False)
-        try:
-            return await post(data=_data(body))
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
-            if isinstance(error, aiohttp.ClientConnectorError):
-                raise
-            # a connection that the server closed while it waited to be used again: no byte of an answer came
-            return await post(data=_data(body))
+        while True:
+            used: list[bool] = []
+            try:
+                return await self._client.post(
+                    url, data=_data(body), headers=headers, allow_redirects=False, trace_request_ctx=used
+                )
+            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+                if not used:  # else the server closed it while it waited to be used again: no byte of an answer came
+                    raise
+
+
+async def _was_used(_session: aiohttp.ClientSession, asking: SimpleNamespace, _params: object) -> None:
+    if asking.trace_request_ctx is not None:
+        asking.trace_request_ctx.append(True)
+
+
+_TRACE = aiohttp.TraceConfig()
+"""Tells whether a connection was used before."""
+_TRACE.on_connection_reuseconn.append(_was_used)
 
 
 class HttpAnswer:
