@@ -10,7 +10,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.routing import Route
+from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
 
 from .api.compact import compact
@@ -20,6 +20,7 @@ from .api.pages import pages
 from .api.responses import count, respond
 from .api.sse import on_fault, on_http_error, on_problem
 from .api.state import State
+from .api.websocket import WebSockets
 from .settings.load import Settings
 from .types.problems import ProblemError
 
@@ -66,7 +67,7 @@ def build_app(settings: Settings) -> ASGIApp:
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        routes=[*routes, *pages(state).routes],
+        routes=[*routes, WebSocketRoute("/{path:path}", WebSockets(state)), *pages(state).routes],
         redirect_slashes=False,  # a redirect would go to the host in the Host header
         lifespan=lifespan,
         exception_handlers={ProblemError: on_problem, HTTPException: on_http_error, Exception: on_fault},

@@ -27,6 +27,9 @@ async def compact(call: Call) -> None:
     raw = decode(call.body)
     if raw.get("generate") is False:
         raise refuse("invalid_value", _NO_ANSWER, "generate")
+    options = raw.get("prompt_cache_options")
+    if isinstance(options, dict) and options.get("prewarm") is True:
+        raise refuse("invalid_value", _NO_ANSWER, "prompt_cache_options")
     items = raw.get("input")
     if isinstance(items, str):
         items = [user_message(items)]

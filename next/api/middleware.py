@@ -9,6 +9,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..observe.log import log
 from ..types.response import new_id
 from .state import State
+from .websocket import refuse_upgrade
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _FIRST = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
@@ -39,7 +40,11 @@ class Middleware:
             await send(message)
 
         try:
-            await (self._state.hosts.answer(scope) or self._app)(scope, receive, sent)
+            answer = self._state.hosts.answer(scope)
+            if answer is not None and scope["type"] == "websocket":
+                await refuse_upgrade(answer, scope, receive, sent)
+            else:
+                await (answer or self._app)(scope, receive, sent)
         except Exception:  # FastAPI has answered, by `on_fault`
             log.exception("request %s", scope["request_id"])
         return None

@@ -81,6 +81,11 @@ _UPGRADE_REQUIRED = Problem(
 )
 
 
+def upgrade_required() -> Response:
+    """The answer where there is no websocket. Any status but 426 makes Codex try again for seconds."""
+    return problem_response(_UPGRADE_REQUIRED, {"upgrade": "websocket", "connection": "upgrade"})
+
+
 def pages(state: State) -> APIRouter:
     """These pages, those of the API also without `/v1`, which is often missing in a base URL."""
 
@@ -93,8 +98,7 @@ def pages(state: State) -> APIRouter:
     By = Annotated[Caller, Depends(called)]
 
     async def no_upgrade() -> Response:
-        """Any status but 426 makes Codex try again for seconds."""
-        return problem_response(_UPGRADE_REQUIRED, {"upgrade": "websocket", "connection": "upgrade"})
+        return upgrade_required()
 
     async def nothing_stored(_caller: By) -> None:
         raise refuse("not_found", _STATELESS)

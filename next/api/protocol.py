@@ -7,6 +7,8 @@ import asyncio
 import re
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from websockets.http11 import Request
+from websockets.server import ServerProtocol
 
 from ..types.json import encode
 from ..types.problems import Problem
@@ -18,6 +20,7 @@ _TIME = 10
 """Seconds for a head to arrive."""
 _OFFER = re.compile(rb"\r\n(?:upgrade:[ \t]*h2c[^\r\n]*|http2-settings:[^\r\n]*)(?=\r\n)", re.IGNORECASE)
 _CONNECTION = re.compile(rb"\r\nconnection:[ \t]*[^\r\n]*upgrade[^\r\n]*(?=\r\n)", re.IGNORECASE)
+_SOCKET = re.compile(rb"\r\nupgrade:[ \t]*websocket[ \t]*\r\n", re.IGNORECASE)
 _REFUSAL = (
     b"content-type: application/json\r\nconnection: close\r\nopenai-processing-ms: 0\r\n"
     b"x-request-id: %b\r\ncontent-length: %d\r\n\r\n"
@@ -48,6 +51,8 @@ class Protocol(HttpToolsProtocol):
             return None
         self.stop_timer()
         head, rest, self.head = self.head[: end + 2], self.head[end + 2 :], b""
+        if _SOCKET.search(head) and _CONNECTION.search(head) and not _is_offer(head):
+            return self.refuse("invalid_http", "This is not an offer of a websocket, version 13.")
         if _OFFER.search(head):
             head = _CONNECTION.sub(b"", _OFFER.sub(b"", head))
         return super().data_received(head + rest)
@@ -92,3 +97,11 @@ class Protocol(HttpToolsProtocol):
             self.transport.write(STATUS_LINE[problem.status] + _REFUSAL % (new_id("req").encode(), len(told)) + told)
             self.transport.close()
         return None
+
+
+def _is_offer(head: bytes) -> bool:
+    """Whether the library would open this websocket: it refuses in plain text."""
+    handshake = ServerProtocol()
+    handshake.receive_data(head + b"\r\n")
+    offers = [event for event in handshake.events_received() if isinstance(event, Request)]
+    return bool(offers) and handshake.accept(offers[0]).status_code == 101

@@ -2,13 +2,15 @@
 
 from collections.abc import Awaitable, Callable
 
+from msgspec.structs import replace
 from starlette.datastructures import Headers
 
 from ..dialects.turn import DialectTurn
 from ..emitter.response import Lifecycle
 from ..history.compaction import read
 from ..tools.table import SHAPES
-from ..turns.turn import Client, Turn, refuse_if_strict
+from ..turns.client import Client
+from ..turns.turn import Turn, refuse_if_strict
 from ..types.json import Json
 from ..types.parse import decode
 from .endpoint import Call
@@ -23,14 +25,21 @@ def respond(call: Call) -> Awaitable[None]:
 
 async def run_turn(call: Call, raw: Json, client: Callable[..., Client]) -> None:
     """The turn for a body, answered to a client of this kind."""
+    turn = turn_of(call, raw, client(call.receive, call.send, call.headers, names_upstream=call.caller.may_know))
+    with call.state.running(turn):
+        await turn.run()
+
+
+def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None) -> Turn:
+    """The turn for a body. `continued`: the response that a websocket has put before it. Raises `ProblemError`."""
     state, caller = call.state, call.caller
     sealer = state.sealer(caller.owner)
     request, warnings, conversation = read(raw, sealer, SHAPES)
-    turn = Turn(
-        request,
+    return Turn(
+        replace(request, previous_response_id=continued) if continued else request,
         warnings,
         state.catalog.routes(request.model, caller),
-        client(call.receive, call.send, call.headers, names_upstream=caller.may_know),
+        client,
         server=state.settings.server,
         request_id=call.scope["request_id"],
         for_codex=_is_codex(Headers(scope=call.scope)),
@@ -42,8 +51,6 @@ async def run_turn(call: Call, raw: Json, client: Callable[..., Client]) -> None
         sealer=sealer,
         seal_always=state.settings.seal.when == "always",
     )
-    with state.running(turn):
-        await turn.run()
 
 
 def _is_codex(headers: Headers) -> bool:

@@ -34,16 +34,27 @@ _STREAM = (
 )
 
 
+data_of = encode
+"""The JSON of an event."""
+
+
 def frames(events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
     """Events as one string of bytes, with these warnings in the last. LF only: some clients fail at CR LF."""
     text = b""
     for event in events:
-        text += b"event: %b\ndata: %b\n\n" % (str(event.__struct_config__.tag).encode(), encode(event))
+        text += b"event: %b\ndata: %b\n\n" % (str(event.__struct_config__.tag).encode(), data_of(event))
     if warnings:
-        added = b',"x_am_warnings":' + encode([warning.details for warning in warnings])
-        text = text[:-3] + added + b"}\n\n"
-    if text.isascii():  # a search for each of them takes ten times as long
-        return text
+        text = with_warnings(text[:-2], [warning.details for warning in warnings]) + b"\n\n"
+    return text if text.isascii() else escaped(text)  # a search takes ten times as long
+
+
+def with_warnings(event: bytes, warnings: Sequence[str]) -> bytes:
+    """An event with one more member, if there are any warnings."""
+    return event[:-1] + b',"x_am_warnings":' + encode(warnings) + b"}" if warnings else event
+
+
+def escaped(text: bytes) -> bytes:
+    """Events without characters that clients take for the end of a line."""
     for raw, escaped in _LINE_ENDS:
         text = text.replace(raw, escaped)
     return text

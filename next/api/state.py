@@ -12,7 +12,8 @@ from ..observe.record import Record
 from ..settings.load import Settings
 from ..settings.tables import Caller, SealSettings
 from ..turns.limits import Limits
-from ..turns.turn import STOPPED, Turn, Why
+from ..turns.signals import Why
+from ..turns.turn import STOPPED, Turn
 from ..types.problems import ProblemError
 from .auth import Callers
 from .hosts import Hosts
@@ -57,11 +58,11 @@ class State:
         """Ends all turns: the grace is over."""
         self._stopped = True
         for turn in list(self._turns):
-            turn.signal(Why.STOPPED)
+            turn.signals.signal(Why.STOPPED)
 
     def note(self, turn: Turn, caller: Caller, body: bytes) -> None:
         """A turn has ended."""
-        took = time.monotonic() - turn.began
+        took = time.monotonic() - turn.signals.began
         log_turn(turn, caller, took)
         self.record.add(turn, caller, body, took)
 

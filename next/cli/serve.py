@@ -7,6 +7,7 @@ import sys
 import uvicorn
 
 from ..api.protocol import Protocol
+from ..api.websocket import SocketProtocol
 from ..app import build_app
 from ..observe.log import set_up
 from ..settings.load import Settings
@@ -21,6 +22,9 @@ def run(settings: Settings) -> None:
         host=server.host,
         port=server.port,
         http=Protocol,
+        ws=SocketProtocol,
+        ws_max_size=server.max_body_bytes,
+        ws_per_message_deflate=False,  # it gains little on events that are sent one by one
         log_config=None,
         access_log=False,
         proxy_headers=False,

@@ -100,6 +100,7 @@ def opening_response(request: Request) -> Response:
         max_tool_calls=request.max_tool_calls,
         metadata=request.metadata or {},
         parallel_tool_calls=request.parallel_tool_calls is not False,
+        previous_response_id=request.previous_response_id,
         prompt_cache_key=request.prompt_cache_key,
         safety_identifier=request.safety_identifier,
         reasoning=None if request.reasoning is None else _reasoning(request.reasoning),

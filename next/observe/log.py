@@ -73,7 +73,7 @@ def log_turn(turn: "Turn", caller: Caller, took: float) -> None:
         "cached_tokens": usage.input_tokens_details.cached_tokens if usage else None,
         "output_tokens": usage.output_tokens if usage else None,
         "reasoning_tokens": usage.output_tokens_details.reasoning_tokens if usage else None,
-        "first_token_ms": round((turn.first_at - turn.began) * 1000) if turn.first_at else None,
+        "first_token_ms": round((turn.first_at - turn.signals.began) * 1000) if turn.first_at else None,
         "duration_ms": round(took * 1000),
         "warnings": len(turn.warnings) + len(turn.dialect.late_warnings if turn.dialect else ()),
         "retries": turn.retries,

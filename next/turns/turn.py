@@ -1,10 +1,7 @@
 """One response in one task, from the ask to the last event.
 
-One task, one writer, and cancellation with a reason as the only signal: a timer (signs of life, time limits), the
-watcher of the client, and whoever calls `signal` set `why` and cancel once; the loop catches it, and sends a sign of
-life and waits on, or finishes as the tables of the emitter say. An answer is an object whose `next` may be cancelled
-and called again. Asking (retries, fallbacks, the first payload) runs in a task of its own, which a sign of life does
-not disturb. A sign of life never interrupts a `send`: who is sending is not silent. What was not sent when a reason
+One task, one writer. An answer is an object whose `next` may be cancelled and called again. Asking (retries, fallbacks,
+the first payload) runs in a task of its own, which a sign of life does not disturb. What was not sent when a signal
 came goes out before the last events.
 
 Before the first byte a failure is a refusal with an HTTP status; after it, it is `response.failed`. The slot is free
@@ -14,9 +11,7 @@ before the last event is sent, because clients ask again at once.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from enum import StrEnum
 from functools import partial
-from typing import Protocol, TypeVar
 
 from msgspec.structs import replace
 
@@ -29,21 +24,20 @@ from ..history.compaction import Conversation, Summary
 from ..history.sealing import Sealer
 from ..observe.log import log
 from ..settings.tables import ServerSettings
-from ..types.events import Event, LastEvent
+from ..types.events import Event, InterruptAccepted, LastEvent
 from ..types.problems import Problem, ProblemError, Warning, refuse
 from ..types.request import Request
 from ..types.response import Response, Usage
 from ..upstreams.errors import explained, too_slow
 from ..upstreams.port import Answer, UpstreamError
 from .attempts import Asked, first_payload
+from .client import Client
+from .signals import Signals, Why
 from .summary import most_asked, summarize
 
-_T = TypeVar("_T")
-
-_FIRST_TICK = 0.5
-"""Seconds after which the client is watched: uvicorn cancels nothing when a client leaves. Short turns never pay."""
 _FINISH = 10
 """Seconds to send the last events to a client that reads slowly."""
+_NOTHING = Usage(input_tokens=0, output_tokens=0, total_tokens=0)
 _TOLD = 15
 """Warnings in the message of a strict server."""
 _INTERNAL = "This server failed. Its log says why; the request id is {}."
@@ -53,49 +47,6 @@ STOPPED = Problem(code="overloaded", message="This server is stopping. Please tr
 
 Ending = list[Event] | Problem
 """How a turn ends: with its last events; or, where nothing was sent, with a refusal."""
-
-
-class Why(StrEnum):
-    """Why a turn's task is cancelled."""
-
-    LIFE = "a sign of life is due"
-    SILENT = "the upstream was silent too long"
-    LIMIT = "the turn took too long"
-    LEFT = "the client has left"
-    STOPPED = "the server stops"
-    INTERRUPTED = "the client wants the finished items only"
-    CANCELLED = "the client wants what was written so far"
-
-
-class Client(Protocol):
-    """Whoever waits for a response: how events reach it."""
-
-    streams: bool
-    """Whether it gets events as they come, and signs of life."""
-
-    async def start(self, warnings: Sequence[Warning], upstream: str) -> None:
-        """Begin the answer: warnings that are known now, and the name of the upstream, if one has answered."""
-        ...
-
-    def encode(self, events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
-        """These events as they are sent, with these warnings in the last of them."""
-        ...
-
-    async def send(self, data: bytes) -> None:
-        """Send: it waits, and then writes all or nothing."""
-        ...
-
-    async def finish(self, data: bytes, warnings: Sequence[Warning]) -> None:
-        """Send the last bytes of a stream, or the whole answer: warnings that were not known before."""
-        ...
-
-    async def refuse(self, problem: Problem) -> None:
-        """Send a problem instead of an answer."""
-        ...
-
-    async def left(self) -> None:
-        """Return when the client has left."""
-        ...
 
 
 class Turn:
@@ -129,7 +80,7 @@ class Turn:
         self.request_id = request_id
         self.warnings = list(warnings)
         self._request_warnings = warnings
-        self.began = time.monotonic()
+        self.signals = Signals(client, server, routes[0].model.upstream)
         self.first_at: float | None = None
         """When the first payload came."""
         self.retries = 0
@@ -159,41 +110,26 @@ class Turn:
         """What the model is asked: after a summary, this is not what was posted."""
         self._lifecycle = Lifecycle(request)
         self._asking: asyncio.Task[Asked] | None = None
-        self._task: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._watch: asyncio.Task[None] | None = None
-        self._why: Why | None = None
-        self._waits = False
-        self._over = False
         self._untold: list[Event] = []
         """Events that were made, and not encoded."""
         self._unsent = b""
         """Bytes that were encoded, and not sent."""
         self._late: list[Warning] = []
         """Warnings of a route that was found after the status line."""
-        self._started = False
-        self._sent_at = self._heard_at = self.began
 
     @property
     def usage(self) -> Usage | None:
         """The tokens that were used."""
         return self._lifecycle.used(self.dialect.emitter.usage if self.dialect else None)
 
-    # Signals: from the timer, the watcher and outside; never from the turn's own task
-
-    def signal(self, why: Why) -> None:
-        """Something happened. The first reason counts; a sign of life is only for who waits."""
-        if self._over or self._why not in (None, Why.LIFE) or (why is Why.LIFE and not self._waits):
-            return
-        pending, self._why = self._why, why
-        if pending is None and self._task is not None:
-            self._task.cancel()  # one for each error that is delivered
+    @property
+    def response_id(self) -> str | None:
+        """The id of the response, if it has begun."""
+        return self._lifecycle.response.id if self._lifecycle.begun else None
 
     async def run(self) -> None:
         """The whole turn."""
-        self._task = asyncio.current_task()
-        first = min(_FIRST_TICK, self._server.first_payload_wait, self._server.keep_alive)
-        self._timer = asyncio.get_running_loop().call_later(first, self._tick)
+        self.signals.start()
         try:
             if (ending := await self._ending()) is not None:
                 async with asyncio.timeout(_FINISH):
@@ -209,8 +145,8 @@ class Turn:
             asked = await self._answered()
             return await self._read(asked, told=True) if isinstance(asked, Asked) else asked
         except asyncio.CancelledError:
-            why = self._why
-            if why is None or not self._taken():
+            why = self.signals.why
+            if why is None or not self.signals.taken():
                 raise  # somebody else's
             return None if why is Why.LEFT else self._stopped(why)
         except UpstreamError as error:
@@ -223,7 +159,6 @@ class Turn:
             message = _INTERNAL.format(self.request_id)
             return self._failed(Problem(code="internal_error", message=message))
         finally:
-            self._over = True
             self._close()
             self._released()
 
@@ -235,6 +170,9 @@ class Turn:
         Raises `UpstreamError`, or `ProblemError` for a bad request.
         """
         conversation = self._conversation
+        if not self.request.generate or self.request.prewarms:
+            self.warnings += (await self._made(self._routes[0])).warnings
+            return [*self._begun(), self._lifecycle.last(ENDINGS["end"], [], _NOTHING)]
         if conversation is not None and conversation.threshold is None:
             summary = await self._summary(conversation)
             endings = FOR_CODEX if self._for_codex else ENDINGS
@@ -247,7 +185,7 @@ class Turn:
         asked = await self._ask(turn, self._made)
         self.dialect = asked.turn
         warnings = [*self._request_warnings, *asked.turn.warnings]
-        if not self._started and self._lifecycle.next_index == 0:
+        if not self.signals.is_told and self._lifecycle.next_index == 0:
             self.warnings = warnings
         self._late = [warning for warning in warnings if warning not in self.warnings]
         return asked
@@ -274,7 +212,7 @@ class Turn:
 
         async def ask(request: Request, turn: DialectTurn) -> Response:
             asked = await self._ask(turn, partial(made, request))
-            if conversation.threshold is None and not self._started:
+            if conversation.threshold is None and not self.signals.is_told:
                 self.warnings = [*self._request_warnings, *asked.turn.warnings]
             try:
                 if self._client.streams and (begun := self._begun()):
@@ -296,14 +234,12 @@ class Turn:
         """The first payloads of the first upstream that sends one, to this turn or to one that `make` makes."""
         first = first_payload(self._routes, turn, make, self._retried, self.pieces)
         self._asking = asking = asyncio.ensure_future(first)
-        await self._wait(lambda: asyncio.wait((asking,)))
+        await self.signals.wait(lambda: asyncio.wait((asking,)), self._live)
         asked = asking.result()
         self._asking = None
         self.route, self.answer = asked.route, asked.answer
-        self.first_at = self._heard_at = time.monotonic()
-        if self._timer is not None and self._watch is not None:  # it has ticked, and knows nothing of this limit
-            self._timer.cancel()
-            self._timer = asyncio.get_running_loop().call_later(0, self._tick)
+        self.first_at = time.monotonic()
+        self.signals.answered(asked.route.model.upstream)
         return asked
 
     async def _read(self, asked: Asked, *, told: bool) -> list[Event]:
@@ -320,12 +256,9 @@ class Turn:
             if self._untold and self._client.streams:
                 events, self._untold = self._untold, []
                 await self._put(self._client.encode(events))
-                self._heard_at = time.monotonic()  # who sends does not hear
-            more = await self._wait(answer.next)
+            more = await self.signals.wait(answer.next, self._live)
             if more is None:
                 return turn.end()
-            if more:  # a comment is no sign of a model that writes
-                self._heard_at = time.monotonic()
             payloads = more
 
     async def _made(self, route: Route) -> DialectTurn:
@@ -356,45 +289,31 @@ class Turn:
 
     # Waiting and sending
 
-    def _taken(self) -> bool:
-        """Takes the signal. False: somebody else has cancelled the task, too."""
-        self._why = None
-        return self._task is not None and self._task.uncancel() == 0
-
-    async def _wait(self, make: Callable[[], Awaitable[_T]]) -> _T:
-        """What `make()` gives, which may be cancelled and called again, with signs of life while it lasts."""
-        while True:
-            self._waits = True
-            try:
-                return await make()
-            except asyncio.CancelledError:
-                if self._why is not Why.LIFE or not self._taken():
-                    raise  # a reason, for `run`; or somebody else's
-            finally:
-                self._waits = False
-            await self._put(self._client.encode(self._life()))
-
-    def _life(self) -> list[Event]:
-        """A sign of life; the first one begins the response."""
+    async def _live(self) -> None:
+        """Sends a sign of life; the first one begins the response."""
         if not self._lifecycle.begun:
-            return self._lifecycle.begin()
-        return [self._lifecycle.in_progress([])] if self.dialect is None else self.dialect.emitter.sign_of_life()
+            events = self._lifecycle.begin()
+        elif self.dialect is None:
+            events = [self._lifecycle.in_progress([])]
+        else:
+            events = self.dialect.emitter.sign_of_life()
+        await self._put(self._client.encode(events))
 
     async def _start(self) -> None:
         await self._client.start(self.warnings, self.route.name if self.answer is not None else "")
-        self._started = True
+        self.signals.is_told = True
 
     async def _put(self, data: bytes) -> None:
         """Sends: all or nothing, so what is cancelled here stays in `unsent`."""
         self._unsent += data
-        if not self._started:
+        if not self.signals.is_told:
             await self._start()
         sent = self._unsent
         await self._client.send(sent)
         self._unsent = b""
         if self.sent is not None:
             self.sent.append(sent)
-        self._sent_at = time.monotonic()
+        self.signals.sent_at = time.monotonic()
 
     # The end
 
@@ -410,7 +329,7 @@ class Turn:
         if isinstance(ending, Problem):
             self.problem, self.finish = ending, "failed" if self.dialect else "refused"
             return await self._client.refuse(ending)
-        if not self._started:
+        if not self.signals.is_told:
             await self._start()
         data = self._unsent + self._client.encode(ending, late)
         if self.sent is not None:
@@ -419,7 +338,7 @@ class Turn:
 
     def _failed(self, problem: Problem) -> Ending:
         """A refusal before the first byte, the last event of a failed response after it."""
-        if not self._started:
+        if not self.signals.is_told:
             return replace(problem, message=f"{problem.failed_message}{_NO_PART}") if self.dialect else problem
         self.problem = problem
         emitter = self.dialect.emitter if self.dialect else None
@@ -437,9 +356,13 @@ class Turn:
         """The last events of a turn that something from outside ends."""
         if why in (Why.INTERRUPTED, Why.CANCELLED):
             reason: Reason = "interrupted" if why is Why.INTERRUPTED else "cancelled"
+            events = self._begun()
+            if why is Why.INTERRUPTED:
+                number = self._lifecycle.number()
+                events.append(InterruptAccepted(sequence_number=number, response_id=self._lifecycle.response.id))
             if self.dialect is not None:
-                return self.dialect.stop(reason)
-            return [*self._begun(), self._lifecycle.last(ENDINGS[reason], [], None)]
+                return [*events, *self.dialect.stop(reason)]
+            return [*events, self._lifecycle.last(ENDINGS[reason], [], None)]
         if why is Why.STOPPED:
             return self._failed(STOPPED)
         limits = self.route.model.upstream
@@ -450,44 +373,12 @@ class Turn:
 
     def _close(self) -> None:
         """Everything that belongs to the turn. Nothing waits in here."""
-        for held in (self._timer, self._watch):
-            if held is not None:
-                held.cancel()
+        self.signals.close()
         if self._asking is not None:
             self._asking.add_done_callback(_dispose)
             self._asking.cancel()
         if self.answer is not None:
             self.answer.close()
-
-    # Clocks
-
-    def _tick(self) -> None:
-        """Once in a while: watches the client, sends signs of life, and keeps the limits."""
-        loop = asyncio.get_running_loop()
-        if self._watch is None:
-            self._watch = loop.create_task(self._client.left())
-            self._watch.add_done_callback(self._gone)
-        now = time.monotonic()
-        limits = self.route.model.upstream
-        listens = self._waits and self.answer is not None  # a client that reads slowly is no silence of the upstream
-        silent_at = self._heard_at + limits.timeout if listens else float("inf")
-        limit_at = self.began + (limits.turn_timeout or float("inf"))
-        if now >= min(silent_at, limit_at):
-            return self.signal(Why.SILENT if silent_at <= limit_at else Why.LIMIT)
-        life_at = float("inf")
-        if self._client.streams:
-            waited = self._server.keep_alive if self._started else self._server.first_payload_wait
-            life_at = self._sent_at + waited
-            if now >= life_at:
-                self.signal(Why.LIFE)
-                life_at = now + self._server.keep_alive
-        self._timer = loop.call_later(min(life_at, silent_at, limit_at, now + 60) - now, self._tick)
-        return None
-
-    def _gone(self, watch: "asyncio.Task[None]") -> None:
-        if not watch.cancelled():
-            watch.exception()
-            self.signal(Why.LEFT)
 
 
 def refuse_if_strict(server: ServerSettings, warnings: Sequence[Warning]) -> None:

@@ -68,6 +68,12 @@ class OutputItemInterrupted(ItemEvent, tag="response.output_item.interrupted"):
     response_id: str
 
 
+class InterruptAccepted(Event, tag="response.interrupt.accepted"):
+    """The client ends the answer, and keeps the finished items only."""
+
+    response_id: str
+
+
 class PartEvent(ItemEvent):
     """An event about one content part of an item."""
 

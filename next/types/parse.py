@@ -110,9 +110,9 @@ def parse(raw: Json, shapes: ToolShapes, positions: Sequence[int] = ()) -> tuple
     if "messages" in posted and "input" not in posted:
         raise refuse("missing_required_parameter", _CHAT, "input")
     if posted.get("model", "") == "":
-        raise _missing("model")
+        raise missing("model")
     if "input" not in posted:
-        raise _missing("input")
+        raise missing("input")
     reader = _Reader(shapes, positions)
     parsed = {key: value for key, value in posted.items() if key in KNOWN}
     parsed["positions"] = positions
@@ -164,12 +164,12 @@ class _Reader:
             message = f"Invalid value for '{path}': expected 'auto', 'none', 'required' or an object."
             raise refuse("invalid_value", message, path)
         if not isinstance(raw, dict):
-            raise _wrong_type(path, "a string or an object", raw)
+            raise wrong_type(path, "a string or an object", raw)
         choice, kind = _typed(raw, path)
         if kind != "allowed_tools":
             return self._chosen(choice, path)
         if choice.get("tools") is None:
-            raise _missing(f"{path}.tools")
+            raise missing(f"{path}.tools")
         tools = _each(choice["tools"], f"{path}.tools", self._chosen, _MOST_TOOLS)
         known = {key: value for key, value in choice.items() if value is not None}
         return _shaped(AllowedTools, {**known, "tools": tools}, path)
@@ -200,7 +200,7 @@ class _Reader:
             item = {**item, "members": item}
         elif "tools" in shape.__struct_fields__:
             if item.get("tools") is None:
-                raise _missing(f"{path}.tools")
+                raise missing(f"{path}.tools")
             item = {**item, "tools": self.tools(item["tools"], f"{path}.tools")}
         return _shaped(shape, item, path)
 
@@ -215,7 +215,7 @@ class _Reader:
         if shape is not NamespaceTool:
             return _shaped(shape, tool, path)
         if tool.get("tools") is None:
-            raise _missing(f"{path}.tools")
+            raise missing(f"{path}.tools")
         return _shaped(
             NamespaceTool, {**tool, "tools": _each(tool["tools"], f"{path}.tools", self._tool, _MOST_PARTS)}, path
         )
@@ -223,7 +223,7 @@ class _Reader:
     def _chosen(self, raw: Any, path: str) -> ChosenTool:
         tool, kind = _typed(raw, path)
         if (kind == "namespace" or kind in self._shapes.named) and tool.get("name") is None:
-            raise _missing(f"{path}.name")
+            raise missing(f"{path}.name")
         return _shaped(ChosenTool, tool, path)
 
 
@@ -267,7 +267,7 @@ def _each(
     positions: Sequence[int] = (),
 ) -> tuple[_T, ...]:
     if not isinstance(raw, list):
-        raise _wrong_type(path, expected, raw)
+        raise wrong_type(path, expected, raw)
     if len(raw) > most:
         message = f"Invalid value for '{path}': it contains {len(raw)} entries, and at most {most} are allowed."
         raise refuse("invalid_value", message, path)
@@ -281,7 +281,7 @@ def _too_deep() -> ProblemError:
 def _object(raw: Any, path: str) -> Json:
     if isinstance(raw, dict):
         return raw
-    raise _wrong_type(path, "an object", raw)
+    raise wrong_type(path, "an object", raw)
 
 
 def _typed(raw: Any, path: str) -> tuple[Json, str]:
@@ -290,7 +290,7 @@ def _typed(raw: Any, path: str) -> tuple[Json, str]:
     kind = held.get("type")
     if isinstance(kind, str):
         return held, kind
-    raise _missing(f"{path}.type") if kind is None else _wrong_type(f"{path}.type", "a string", kind)
+    raise missing(f"{path}.type") if kind is None else wrong_type(f"{path}.type", "a string", kind)
 
 
 def _name(raw: Any) -> str:
@@ -298,12 +298,14 @@ def _name(raw: Any) -> str:
     return _NAMES[kinds.get(type(raw), type(raw).__name__)]
 
 
-def _wrong_type(path: str, expected: str, got: Any) -> ProblemError:
+def wrong_type(path: str, expected: str, got: Any) -> ProblemError:
+    """The refusal of a value of the wrong type."""
     message = f"Invalid type for '{path}': expected {expected}, but got {_name(got)}."
     return refuse("invalid_type", message, path)
 
 
-def _missing(path: str) -> ProblemError:
+def missing(path: str) -> ProblemError:
+    """The refusal where the value at this path is missing."""
     return refuse("missing_required_parameter", f"Missing required parameter: '{path}'.", path)
 
 
@@ -316,8 +318,8 @@ def _fault(message: str, raw: Any, path: str) -> ProblemError:
         wrong = (key for key, value in raw["metadata"].items() if not isinstance(value, str) or len(value) > _LONGEST)
         inner = inner.replace("[...]", f".{next(wrong, '')[:SHOWN]}")
     path = f"{path}{inner}".removeprefix(".")
-    if missing := _MISSING.fullmatch(what):
-        return _missing(f"{path}.{missing['name']}".removeprefix("."))
+    if absent := _MISSING.fullmatch(what):
+        return missing(f"{path}.{absent['name']}".removeprefix("."))
     if (unknown := _UNKNOWN.fullmatch(what)) and path.endswith("].type"):
         message = f"'{path}' is '{unknown['value'][:SHOWN]}', which this server cannot send to the model."
         return refuse("invalid_value", message, path)

@@ -7,7 +7,7 @@ import msgspec
 _STATUSES = {
     400: "invalid_http invalid_encoding invalid_json invalid_type invalid_value missing_required_parameter"
     " unknown_parameter unsupported_parameter unsupported_value context_length_exceeded content_policy_violation"
-    " invalid_prompt previous_response_not_found upstream_auth_error",
+    " invalid_prompt previous_response_not_found upstream_auth_error websocket_connection_limit_reached",
     401: "invalid_api_key",
     403: "origin_not_allowed",
     404: "model_not_found not_found",

@@ -370,6 +370,11 @@ class Request(Shape):
     """The position that each item had in the `input` that was posted, where an item was expanded."""
 
     @property
+    def prewarms(self) -> bool:
+        """Whether only the cache of the model's server is to be filled."""
+        return bool(self.prompt_cache_options and self.prompt_cache_options.prewarm)
+
+    @property
     def items(self) -> tuple[Any, ...]:
         """`input` as items; a text is none."""
         return () if isinstance(self.input, str) else self.input

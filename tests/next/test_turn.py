@@ -12,7 +12,8 @@ from next.catalog import Catalog
 from next.settings.load import Settings
 from next.settings.tables import Caller, ServerSettings
 from next.tools.table import SHAPES
-from next.turns.turn import Turn, Why
+from next.turns.signals import Why
+from next.turns.turn import Turn
 from next.types.events import Event
 from next.types.parse import parse
 from next.types.problems import Problem, Warning
@@ -199,8 +200,8 @@ def test_a_reason_from_outside_ends_the_turn(why: Why, last: str, begun: bool) -
         async with upstream([chunk("a"), 30.0] if begun else [30.0]) as up:
             case = Case(client := Heard(), [up.url], server={"first_payload_wait": 0.02})
             await until(lambda: "output_text.delta" in client.types if begun else "in_progress" in client.types)
-            case.turn.signal(why)
-            case.turn.signal(Why.LEFT)  # the first reason counts
+            case.turn.signals.signal(why)
+            case.turn.signals.signal(Why.LEFT)  # the first reason counts
             await case.over()
             assert client.types[-1] == last
             await until(lambda: up.open == 0)
@@ -216,7 +217,7 @@ def test_a_reason_while_the_client_does_not_read_loses_nothing() -> None:
             case = Case(client, [up.url])
             await until(lambda: client.started)
             await asyncio.sleep(0.05)
-            case.turn.signal(Why.CANCELLED)
+            case.turn.signals.signal(Why.CANCELLED)
             await asyncio.sleep(0.05)
             client.gate.set()
             await case.over()
@@ -324,7 +325,7 @@ def test_the_cancellation_of_somebody_else_is_not_taken() -> None:
             case = Case(client := Heard(), [up.url], server={"first_payload_wait": 0.02, "keep_alive": 0.02})
             await until(lambda: client.types.count("in_progress") > 1)
             case.task.cancel()
-            case.turn.signal(Why.LIFE)
+            case.turn.signals.signal(Why.LIFE)
             with pytest.raises(asyncio.CancelledError):
                 await case.task
             await until(lambda: up.open == 0)

@@ -18,10 +18,8 @@ from tests.wire.sockets import opened
 Json = dict[str, Any]
 
 PREWARMED: Final[Json] = {"prompt_cache_options": {"prewarm": True}}
-PREWARM: Final = (
-    "'prompt_cache_options.prewarm' prepares nothing: the model's server fills its cache only with an answer, and was "
-    "not asked for one."
-)
+PREWARM: Final = "'prompt_cache_options.prewarm' "
+"""How its warning begins."""
 NOTHING_USED: Final = (0, 0, 0)
 
 
@@ -88,7 +86,8 @@ def test_no_model_is_asked(pair: Pair, model: str, fields: Json, warnings: list[
     else:
         response = got.json()
     assert (response["status"], response["output"], used(response)) == ("completed", [], NOTHING_USED)
-    assert json.loads(got.headers.get("x-am-warnings", "[]")) == warnings
+    told = json.loads(got.headers.get("x-am-warnings", "[]"))
+    assert [warning[: len(PREWARM)] for warning in told] == warnings
     assert (pair.chat.asks, pair.responses.asks) == ([], [])
 
 
@@ -139,7 +138,8 @@ def test_a_strict_server_refuses_what_prepares_nothing() -> None:
 async def test_over_a_websocket_a_prepared_cache_is_a_warm_up_with_a_warning(pair: Pair) -> None:
     async with opened(pair.url) as client:
         first, *others = await client.ask(model="chat", input="Hi", **PREWARMED)
-        assert first["x_am_warnings"] == [PREWARM]
+        [warning] = first["x_am_warnings"]
+        assert warning.startswith(PREWARM)
         assert (others[-1]["response"]["output"], pair.chat.asks) == ([], [])
         await client.ask(model="chat", input="Go on", previous_response_id=others[-1]["response"]["id"])
     [ask] = pair.chat.asks

@@ -31,7 +31,6 @@ async def send_raw(client: Client, frame: Any) -> None:
         ({"type": ["response.create"]}, "invalid_type", "type"),
         ({"type": "response.unheard_of", "previous_response_id": "KNOWN"}, "invalid_value", "type"),
         ({"type": "x" * 5000}, "invalid_value", "type"),
-        ({"type": ["response.create"] * 5000}, "invalid_value", "type"),
         *(
             ({"type": f"response.{kind}", "response_id": value}, code, "response_id")
             for kind in ("interrupt", "cancel")

@@ -45,17 +45,24 @@ async def test_connections_share_the_turns_of_a_server() -> None:
 
 
 @pytest.mark.parametrize("script", [[Hang()], [opens(), says("Once"), Hang()]], ids=["before a word", "after a word"])
-@pytest.mark.parametrize("politely", [True, False])
-async def test_a_client_that_leaves_stops_the_upstream_at_once(script: Script, *, politely: bool) -> None:
-    with ChatUpstream(script) as upstream, serving(settings_of(upstream, first_payload_wait=0.1)) as url:
+@pytest.mark.parametrize("way", ["politely", "at once", "with a frame that is too long"])
+async def test_a_client_that_leaves_stops_the_upstream_at_once(script: Script, way: str) -> None:
+    with (
+        ChatUpstream(script) as upstream,
+        serving(settings_of(upstream, first_payload_wait=0.1, max_body_bytes=2000)) as url,
+    ):
         async with opened(url) as client:
             await client.send(input="Hello")
             await client.send(input="And?")
             while (await client.event())["type"] != "response.in_progress":
                 pass
-            if politely:
-                await client.connection.close()
-            else:
-                client.connection.transport.abort()
+            match way:
+                case "politely":
+                    await client.connection.close()
+                case "at once":
+                    client.connection.transport.abort()
+                case _:
+                    await client.send(input="x" * 2001)
+                    await client.connection.wait_closed()
         [ask] = upstream.asks
         assert await asyncio.to_thread(ask.wait_gone)
