@@ -18,6 +18,7 @@ from .api.endpoint import Endpoint
 from .api.middleware import Middleware
 from .api.pages import pages
 from .api.responses import count, respond
+from .api.search import search
 from .api.sse import on_fault, on_http_error, on_problem
 from .api.state import State
 from .api.websocket import WebSockets
@@ -57,11 +58,17 @@ def build_app(settings: Settings) -> ASGIApp:
             yield
         await state.catalog.close()
 
-    posted = {"": respond, "/": respond, "/compact": compact, "/input_tokens": count}  # some clients add a slash
+    posted = {
+        "/responses": respond,
+        "/responses/": respond,  # some clients add a slash
+        "/responses/compact": compact,
+        "/responses/input_tokens": count,
+        "/alpha/search": search,
+    }
     routes = [
-        Route(f"{prefix}/responses{rest}", Endpoint(state, serve), methods=["POST"])
+        Route(f"{prefix}{path}", Endpoint(state, serve), methods=["POST"])
         for prefix in ("/v1", "")
-        for rest, serve in posted.items()
+        for path, serve in posted.items()
     ]
     app = FastAPI(
         openapi_url=None,

@@ -51,6 +51,7 @@ class Catalog:
         self._settings = settings
         most = settings.server.max_answer_bytes
         self._upstreams = {name: _upstream(table, most) for name, table in settings.upstreams.items()}
+        self.breakers = {name: upstream.breaker for name, upstream in self._upstreams.items()}
         self._routes = {name: list(self._ways(name, model)) for name, model in settings.models.items()}
 
     def routes(self, name: str, caller: Caller) -> Sequence[Route]:

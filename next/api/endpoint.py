@@ -42,6 +42,7 @@ class Endpoint:
         given = Headers(scope=scope)
         body, slot = Body(receive, given), None
         headers: list[tuple[bytes, bytes]] = []
+        caller, request_id = Caller(), scope["request_id"]
         try:
             caller = state.callers.caller(given)
             try:
@@ -56,8 +57,9 @@ class Endpoint:
             if not await body.drop():
                 headers.append((b"connection", b"close"))
             await answer_problem(send, error.problem, headers)
+            state.ended(request_id, caller, "refused", error.problem)
         except LeftError:
-            pass
+            state.ended(request_id, caller, "left")
         finally:
             if slot is not None:
                 state.limits.leave(slot)

@@ -2,11 +2,14 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, HTTPException, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
 
+from ..observe.metrics import page
 from ..settings.tables import Caller, ModelSettings
 from ..types.json import Json
 from ..types.problems import Problem, refuse
+from .openapi import document
 from .sse import problem_response
 from .state import State
 
@@ -74,6 +77,7 @@ def codex_model(name: str, settings: ModelSettings, priority: int) -> Json:
 _STATELESS = (
     "This server is stateless: it keeps no responses. Send the conversation so far in `input`, and `store: false`."
 )
+_NOT_FOR_ALL = "Metrics are shown only to callers with a key of this server that may use all models."
 _UPGRADE_REQUIRED = Problem(
     code="upgrade_required",
     message="This is the Responses API of AM Proxy. It takes POST here, or a websocket where this server allows it. "
@@ -115,6 +119,16 @@ def pages(state: State) -> APIRouter:
         state.catalog.look_up(name, caller)
         return listed(name, state.started)
 
+    async def metrics(caller: By) -> Response:
+        if not state.settings.server.metrics:
+            raise HTTPException(404)
+        if caller.is_guest or caller.models:
+            raise refuse("invalid_api_key", _NOT_FOR_ALL)
+        return Response(page(state.limits.running, state.catalog.breakers), media_type=CONTENT_TYPE_LATEST)
+
+    async def described() -> Response:
+        return Response(document(), media_type="application/json")
+
     async def live() -> Json:
         return {"status": "ok"}
 
@@ -131,6 +145,8 @@ def pages(state: State) -> APIRouter:
         router.add_api_route(stored, nothing_stored, methods=["GET", "POST", "DELETE"], response_model=None)
         router.add_api_route(f"{prefix}/models", models, response_model=None)
         router.add_api_route(f"{prefix}/models/{{name:path}}", model, response_model=None)
+    router.add_api_route("/openapi.json", described, response_model=None)
+    router.add_api_route("/metrics", metrics, response_model=None)
     for path in ("/health", "/health/ready"):
         router.add_api_route(path, ready, methods=["GET", "HEAD"], response_model=None)
     router.add_api_route("/health/live", live, methods=["GET", "HEAD"], response_model=None)

@@ -13,6 +13,9 @@ from ..turns.client import Client
 from ..turns.turn import Turn, refuse_if_strict
 from ..types.json import Json
 from ..types.parse import decode
+from ..types.problems import ProblemError
+from ..upstreams.errors import explained, of_key
+from ..upstreams.port import UpstreamError
 from .endpoint import Call
 from .sse import StreamClient, WholeClient, answer, warned
 
@@ -59,12 +62,20 @@ def _is_codex(headers: Headers) -> bool:
 
 
 async def count(call: Call) -> None:
-    """One request. The tokens of the body for the first upstream are estimated."""
+    """One request: the tokens of the body for the first upstream, as that counts them, or an estimate."""
     sealer = call.state.sealer(call.caller.owner)
     request, warnings, _ = read(decode(call.body), sealer, SHAPES)
     route = call.state.catalog.routes(request.model, call.caller)[0]
     turn = DialectTurn(request, route.model, route.dialect, Lifecycle(request), for_codex=False, sealer=sealer)
     warnings = [*warnings, *turn.warnings]
     refuse_if_strict(call.state.settings.server, warnings)
-    told = {"object": "response.input_tokens", "input_tokens": route.dialect.tokens(turn.body)}
-    await answer(call.send, 200, told, [*call.headers, *warned(warnings), (b"x-am-token-count", b"estimated")])
+    try:
+        tokens = await route.upstream.count(turn.body, route.key)
+    except UpstreamError as failed:
+        error = of_key(failed, route.key)
+        problem = explained(error.problem, error.cause) if call.caller.may_know else error.problem
+        raise ProblemError(problem) from None
+    by = b"estimated" if tokens is None else b"upstream"
+    told = {"object": "response.input_tokens", "input_tokens": tokens or route.dialect.tokens(turn.body)}
+    await answer(call.send, 200, told, [*call.headers, *warned(warnings), (b"x-am-token-count", by)])
+    call.state.ended(call.scope["request_id"], call.caller, "counted", model=request.model)

@@ -7,14 +7,15 @@ from contextlib import contextmanager
 
 from ..catalog import Catalog
 from ..history.sealing import Sealer, Seals
-from ..observe.log import log_turn
+from ..observe.log import log_request, log_turn
+from ..observe.metrics import count_errors, count_refused, count_turn
 from ..observe.record import Record
 from ..settings.load import Settings
 from ..settings.tables import Caller, SealSettings
 from ..turns.limits import Limits
 from ..turns.signals import Why
 from ..turns.turn import STOPPED, Turn
-from ..types.problems import ProblemError
+from ..types.problems import Problem, ProblemError
 from .auth import Callers
 from .hosts import Hosts
 
@@ -65,6 +66,17 @@ class State:
         took = time.monotonic() - turn.signals.began
         log_turn(turn, caller, took)
         self.record.add(turn, caller, body, took)
+        if self.settings.server.metrics:
+            count_turn(turn, caller, self.settings.models, took)
+            count_errors(self.catalog.breakers)
+
+    def ended(
+        self, request_id: str, caller: Caller, finish: str, problem: Problem | None = None, model: str | None = None
+    ) -> None:
+        """A request has ended that no turn was run for: it was counted, searched, refused, or its client has left."""
+        log_request(request_id, caller, model, finish, problem)
+        if self.settings.server.metrics and finish in {"refused", "left"}:
+            count_refused(problem)
 
 
 def _seals(settings: SealSettings) -> Seals | None:

@@ -23,6 +23,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from ..settings.tables import Caller
 from ..turns.signals import Why
 from ..turns.turn import Turn
 from ..types.events import Event, LastEvent
@@ -267,7 +268,7 @@ class _Connection:
         self._turns += 1
         scope = {**scope, "request_id": f"{scope['request_id']}-{self._turns}"}
         client = _Client(self._send, self._memory, self._gone)
-        slot, problem = None, None
+        slot, problem, caller = None, None, Caller()
         try:
             caller = state.callers.caller(self._headers)
             slot = state.limits.enter(caller, state.settings.server)
@@ -286,6 +287,7 @@ class _Connection:
                 state.limits.leave(slot)
         if problem is not None:
             await client.refuse(problem)
+            state.ended(scope["request_id"], caller, "refused", problem)
 
     async def _read(self) -> None:
         try:

@@ -52,6 +52,21 @@ class Reader(Protocol):
         ...
 
 
+class Counter(NamedTuple):
+    """An address at which servers of an API count the tokens of a body."""
+
+    path: str
+    """Behind the base URL."""
+    field: str
+    """Of the count in the answer."""
+    body: Callable[[Json], Json]
+    """What is posted there, of the body of a turn."""
+    beside_v1: bool = False
+    """The address is not below the `/v1` of the base URL."""
+    is_sure: bool = False
+    """Servers of this API count: that one fails is told to the client. Otherwise the tokens are estimated."""
+
+
 class Dialect(NamedTuple):
     """One API of model servers."""
 
@@ -68,3 +83,4 @@ class Dialect(NamedTuple):
     """Estimated tokens of a body, for servers that report no usage."""
     state: StateForm
     """How it writes provider state."""
+    counters: tuple[Counter, ...] = ()

@@ -7,6 +7,8 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from ..settings.tables import Caller, ServerSettings
+from ..types.problems import Problem
+from .prices import cost_of
 
 if TYPE_CHECKING:
     from ..turns.turn import Turn
@@ -27,7 +29,7 @@ class _Json(logging.Formatter):
         }
         if record.exc_info:
             fields["error"] = self.formatException(record.exc_info)
-        return {name: value for name, value in fields.items() if value not in (None, "", 0, [])}
+        return {name: value for name, value in fields.items() if value not in (None, "", 0, [], {})}
 
     def format(self, record: logging.LogRecord) -> str:
         return json.dumps(self.fields(record))
@@ -75,7 +77,16 @@ def log_turn(turn: "Turn", caller: Caller, took: float) -> None:
         "reasoning_tokens": usage.output_tokens_details.reasoning_tokens if usage else None,
         "first_token_ms": round((turn.first_at - turn.signals.began) * 1000) if turn.first_at else None,
         "duration_ms": round(took * 1000),
-        "warnings": len(turn.warnings) + len(turn.dialect.late_warnings if turn.dialect else ()),
+        "warnings": turn.warned,
         "retries": turn.retries,
+        "cost_estimate": cost_of(usage, turn.route.model.settings),
     }
     log.log(level, "turn", extra={"fields": fields})
+
+
+def log_request(request_id: str, caller: Caller, model: str | None, finish: str, problem: Problem | None) -> None:
+    """The line of a request that ended without a turn."""
+    fields = {"request_id": request_id, "key": caller.name, "model": model, "finish": finish, "status": 200}
+    if problem is not None:
+        fields |= {"status": problem.status, "error": problem.code, "cause": problem.message}
+    log.log(logging.INFO if problem is None else logging.WARNING, "turn", extra={"fields": fields})

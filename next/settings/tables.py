@@ -96,7 +96,8 @@ class ServerSettings(Table):
     shutdown_grace: Seconds = 30
     log_format: Literal["auto", "json", "text"] = "auto"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    metrics: bool = True
+    metrics: Annotated[bool, Field(strict=False)] = True
+    """Whether `/metrics` is there, for every key that may use all models. `"off"` is false, too."""
     traces: bool = False
     watch: Count | None = None
     """Turns that the record keeps. By default 200 where only this machine can call, else none."""
@@ -139,7 +140,17 @@ class SearchSettings(Table):
     backend: Literal["none", "searxng", "brave", "exa", "tavily"] = "none"
     base_url: Url | None = None
     api_key: Secret | None = None
-    results: Count = 5
+    results: Annotated[int, Field(ge=1, le=20)] = 5
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.backend == "none" and (self.base_url or self.api_key):
+            raise ValueError("needs a backend: the server that searches")
+        if self.backend == "searxng" and not self.base_url:
+            raise ValueError('backend = "searxng" needs a base_url')
+        if self.backend in {"brave", "exa", "tavily"} and not self.api_key:
+            raise ValueError(f'backend = "{self.backend}" needs an api_key')
+        return self
 
 
 class UpstreamSettings(Table):
@@ -155,7 +166,7 @@ class UpstreamSettings(Table):
     timeout: Seconds = 300
     """Longest silence: until the first payload, and between two."""
     turn_timeout: Seconds | None = None
-    retries: Count = 2
+    retries: Count = 1
     breaker_failures: Count = 5
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"

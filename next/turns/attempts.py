@@ -18,7 +18,7 @@ from ..prompt.nouns import Model
 from ..providers.table import ERROR_WORDS
 from ..types.json import Json
 from ..types.problems import Problem, ProblemError
-from ..upstreams.errors import no_answer, too_slow
+from ..upstreams.errors import no_answer, of_key, too_slow
 from ..upstreams.port import Answer, UpstreamError
 
 _PATIENCE = 5
@@ -45,12 +45,13 @@ async def first_payload(
     routes: Sequence[Route],
     turn: DialectTurn,
     make: Callable[[Route], Awaitable[DialectTurn]],
-    retried: Callable[[str], None],
+    retried: Callable[[str, str], None],
     pieces: list[bytes] | None,
 ) -> Asked:
     """The first payloads of the first upstream that sends one. `turn` is for the first route, `make` makes another.
 
-    `retried` is told why another ask is made; `pieces` gets what upstreams send, for the record.
+    `retried` is told which upstream could not take what is asked again, and why; `pieces` gets what upstreams send, for
+    the record.
 
     Raises `UpstreamError` if all refuse: the last refusal.
     """
@@ -73,7 +74,7 @@ async def first_payload(
             elif error.problem.code not in _ELSEWHERE:
                 break
             if ways:
-                retried(error.cause)
+                retried(route.name, error.cause)
     assert refusal is not None  # noqa: S101 — there is a route
     raise refusal
 
@@ -90,7 +91,9 @@ def _without_refused(model: Model, problem: Problem) -> Model | None:
     )
 
 
-async def _ask(route: Route, turn: DialectTurn, retried: Callable[[str], None], pieces: list[bytes] | None) -> Asked:
+async def _ask(
+    route: Route, turn: DialectTurn, retried: Callable[[str, str], None], pieces: list[bytes] | None
+) -> Asked:
     breaker = route.upstream.breaker
     breaker.check()
     for left in range(route.model.upstream.retries, -1, -1):
@@ -100,7 +103,7 @@ async def _ask(route: Route, turn: DialectTurn, retried: Callable[[str], None], 
             if not left or error.wait is None or error.wait > _PATIENCE:
                 breaker.failed(error)
                 raise
-            retried(error.cause)
+            retried(route.name, error.cause)
             await asyncio.sleep(error.wait)
         else:
             breaker.answered()
@@ -124,10 +127,7 @@ async def _opened(route: Route, turn: DialectTurn, pieces: list[bytes] | None) -
     except TimeoutError:
         raise too_slow("did not answer", patience, route.model.upstream.base_url) from None
     except UpstreamError as error:
-        if route.key and error.problem.code == "upstream_auth_error":  # the caller's own key
-            message = "The upstream of this model does not accept your key."
-            raise UpstreamError(Problem(code="invalid_api_key", message=message), error.cause) from None
-        raise
+        raise of_key(error, route.key) from None
     finally:
         if answer is not None:
             answer.close()

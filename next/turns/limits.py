@@ -27,6 +27,11 @@ class Limits:
         self._used: defaultdict[str, _Used] = defaultdict(_Used)
         self._swept = time.monotonic()
 
+    @property
+    def running(self) -> int:
+        """The turns that run."""
+        return len(self._taken)
+
     def enter(self, caller: Caller, server: ServerSettings) -> Slot:
         """A slot for a turn. Raises `ProblemError` where there is none; that is not counted."""
         if len(self._taken) >= server.max_turns:

@@ -83,7 +83,8 @@ class Turn:
         self.signals = Signals(client, server, routes[0].model.upstream)
         self.first_at: float | None = None
         """When the first payload came."""
-        self.retries = 0
+        self.retries: dict[str, int] = {}
+        """Asks that were made again, by the upstream that could not take them."""
         self.cause = ""
         """Why it failed, or was asked again, for the operator."""
         self.problem: Problem | None = None
@@ -121,6 +122,11 @@ class Turn:
     def usage(self) -> Usage | None:
         """The tokens that were used."""
         return self._lifecycle.used(self.dialect.emitter.usage if self.dialect else None)
+
+    @property
+    def warned(self) -> int:
+        """How many warnings the client got."""
+        return len(self.warnings) + len(self.dialect.late_warnings if self.dialect else ())
 
     @property
     def response_id(self) -> str | None:
@@ -279,8 +285,8 @@ class Turn:
         refuse_if_strict(self._server, [*self._request_warnings, *turn.warnings])
         return turn
 
-    def _retried(self, cause: str) -> None:
-        self.retries += 1
+    def _retried(self, upstream: str, cause: str) -> None:
+        self.retries[upstream] = self.retries.get(upstream, 0) + 1
         self.cause = cause
 
     def _begun(self) -> list[Event]:

@@ -124,7 +124,7 @@ def parse(raw: Json, shapes: ToolShapes, positions: Sequence[int] = ()) -> tuple
         parsed["choice"] = reader.choice(posted["tool_choice"])
     if isinstance(text := posted.get("text"), dict):
         parsed["text"] = {key: value for key, value in text.items() if value is not None}
-    request = _shaped(Request, parsed, "")
+    request = shaped(Request, parsed, "")
     return request, warnings_about(posted, request, reader.unknown.values())
 
 
@@ -172,7 +172,7 @@ class _Reader:
             raise missing(f"{path}.tools")
         tools = _each(choice["tools"], f"{path}.tools", self._chosen, _MOST_TOOLS)
         known = {key: value for key, value in choice.items() if value is not None}
-        return _shaped(AllowedTools, {**known, "tools": tools}, path)
+        return shaped(AllowedTools, {**known, "tools": tools}, path)
 
     def refuse_many_tools(self, offers: tuple[Tool, ...], items: str | tuple[Item, ...]) -> None:
         """Refuses more tools than allowed in the whole turn: in `tools`, in `input` and in namespaces."""
@@ -202,7 +202,7 @@ class _Reader:
             if item.get("tools") is None:
                 raise missing(f"{path}.tools")
             item = {**item, "tools": self.tools(item["tools"], f"{path}.tools")}
-        return _shaped(shape, item, path)
+        return shaped(shape, item, path)
 
     def _tool(self, raw: Any, path: str) -> Tool:
         tool, kind = _typed(raw, path)
@@ -211,12 +211,12 @@ class _Reader:
             if shape is not OtherTool and value is not None and name not in shape.__struct_fields__:
                 self.unknown.setdefault(name, f"{path}.{name}")
         if shape is OtherTool:
-            return _shaped(shape, {**tool, "members": tool}, path)
+            return shaped(shape, {**tool, "members": tool}, path)
         if shape is not NamespaceTool:
-            return _shaped(shape, tool, path)
+            return shaped(shape, tool, path)
         if tool.get("tools") is None:
             raise missing(f"{path}.tools")
-        return _shaped(
+        return shaped(
             NamespaceTool, {**tool, "tools": _each(tool["tools"], f"{path}.tools", self._tool, _MOST_PARTS)}, path
         )
 
@@ -224,7 +224,7 @@ class _Reader:
         tool, kind = _typed(raw, path)
         if (kind == "namespace" or kind in self._shapes.named) and tool.get("name") is None:
             raise missing(f"{path}.name")
-        return _shaped(ChosenTool, tool, path)
+        return shaped(ChosenTool, tool, path)
 
 
 def _entries(raw: Any) -> int:
@@ -250,7 +250,7 @@ def _with_picture(output: Any) -> Any:
     return [{"type": "input_text", "text": _NO_PICTURE}]
 
 
-def _shaped(shape: type[_S], raw: Json, path: str) -> _S:
+def shaped(shape: type[_S], raw: Json, path: str) -> _S:
     """The object of this shape. Refuses the first fault, by its exact path."""
     try:
         return msgspec.convert(raw, shape)

@@ -56,6 +56,10 @@ class Demo:
             raise UpstreamError(problem)
         return DemoAnswer(script)
 
+    async def count(self, body: Json, key: str | None) -> int | None:
+        """It cannot say."""
+        return None
+
     async def models(self, key: str | None) -> list[ListedModel]:
         """It has every name."""
         return []

@@ -148,6 +148,14 @@ def _where(base_url: str) -> str:
     return f"The upstream at {parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
 
+def of_key(error: UpstreamError, key: str | None) -> UpstreamError:
+    """The failure as it is told to a caller who sent `key`, its own, to the upstream."""
+    if key is None or error.problem.code != "upstream_auth_error":
+        return error
+    message = "The upstream of this model does not accept your key."
+    return UpstreamError(Problem(code="invalid_api_key", message=message), error.cause)
+
+
 _ALL_IN_CAUSE = frozenset({"upstream_error", "upstream_timeout"})
 _HIDDEN = frozenset({"content_policy_violation", "internal_error", "invalid_api_key", "invalid_value"})
 

@@ -5,6 +5,7 @@ turn's, or those of `turns/attempts`.
 """
 
 import asyncio
+from collections.abc import Mapping
 from io import BytesIO
 from types import SimpleNamespace
 
@@ -13,6 +14,7 @@ import aiohttp
 from ..dialects.record import Dialect, NotAnAnswerError
 from ..settings.tables import UpstreamSettings
 from ..types.json import Json, encode
+from .counting import Counting
 from .errors import Asked
 from .model_list import ListedModel, models_of
 from .port import Breaker, UpstreamError
@@ -27,9 +29,20 @@ _DRAIN = 0.2
 _HEADERS = {
     "content-type": "application/json",
     "accept": "text/event-stream, application/json",
-    "accept-encoding": "identity",
-    "user-agent": "am-proxy",
 }
+
+
+def session(connect: float, headers: Mapping[str, str]) -> aiohttp.ClientSession:
+    """Connections, each made within `connect` seconds."""
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=None),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        headers={"accept-encoding": "identity", "user-agent": "am-proxy", **headers},
+        skip_auto_headers=("accept", "user-agent"),
+        trace_configs=[_TRACE],
+    )
 
 
 class HttpUpstream:
@@ -45,28 +58,34 @@ class HttpUpstream:
         self._settings = settings
         self._key = settings.api_key.get_secret_value() if settings.api_key else ""
         self._session: aiohttp.ClientSession | None = None
+        self._counting = Counting(dialect.counters, self._post_and_read)
 
     async def open(self, body: Json, key: str | None) -> "HttpAnswer":
         """Ask, and wait for the head of the answer. Raises `UpstreamError`."""
         if self._streams_without:
             body = {name: value for name, value in body.items() if name != "stream_options"}
-        asked = Asked(str(body.get("model")), key or self._key, self._settings.base_url or "")
+        asked = self._asked(body, key)
         try:
-            response = await self._post(encode(body), asked)
+            response = await self._post(f"{asked.base_url}{self.dialect.path}", encode(body), asked)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise asked.unreached(error) from None
-        if response.status == 200 and response.headers.get("content-encoding", "identity") == "identity":
+        accepted = 200 <= response.status < 300
+        if accepted and response.headers.get("content-encoding", "identity") == "identity":
             return HttpAnswer(response, self.dialect, asked, self.most)
         try:
-            if response.status == 200:
+            if accepted:
                 raise asked.invalid("the answer is compressed")
-            text = await _text(response, _MOST_ERROR_BYTES)
+            text = await text_of(response, _MOST_ERROR_BYTES)
             if response.status in {400, 422} and "stream_options" in text and "stream_options" in body:
                 self._streams_without = True  # from now on
                 return await self.open(body, key)
             raise asked.refused(response.status, text, response.headers)
         finally:
             response.close()
+
+    async def count(self, body: Json, key: str | None) -> int | None:
+        """The tokens of this body, if the server counts them. Raises `UpstreamError`."""
+        return await self._counting.count(body, self._asked(body, key))
 
     async def close(self) -> None:
         """Close every connection."""
@@ -79,22 +98,14 @@ class HttpUpstream:
         try:
             async with asyncio.timeout(_LIST_TIME):
                 async with self._client.get(url, headers=headers, allow_redirects=False) as response:
-                    return models_of(await _text(response, _MOST_LIST_BYTES)) if response.status == 200 else []
+                    return models_of(await text_of(response, _MOST_LIST_BYTES)) if response.status == 200 else []
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError):
             return []
 
     @property
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._settings.connect_timeout, sock_read=None),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
-                headers=_HEADERS,
-                skip_auto_headers=("accept", "user-agent"),
-                trace_configs=[_TRACE],
-            )
+            self._session = session(self._settings.connect_timeout, _HEADERS)
         return self._session
 
     def _headers(self, secret: str) -> dict[str, str]:
@@ -102,8 +113,15 @@ class HttpUpstream:
         value = f"Bearer {secret}" if name == "authorization" else secret
         return {name: value} if secret else {}
 
-    async def _post(self, body: bytes, asked: Asked) -> aiohttp.ClientResponse:
-        url, headers = f"{asked.base_url}{self.dialect.path}", self._headers(asked.secret)
+    def _asked(self, body: Json, key: str | None) -> Asked:
+        return Asked(str(body.get("model")), key or self._key, self._settings.base_url or "")
+
+    async def _post_and_read(self, url: str, body: bytes, asked: Asked) -> tuple[aiohttp.ClientResponse, str]:
+        async with await self._post(url, body, asked) as response:
+            return response, await text_of(response, _MOST_LIST_BYTES)
+
+    async def _post(self, url: str, body: bytes, asked: Asked) -> aiohttp.ClientResponse:
+        headers = self._headers(asked.secret)
         while True:
             used: list[bool] = []
             try:
@@ -197,7 +215,7 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
         response.close()
 
 
-async def _text(response: aiohttp.ClientResponse, most: int) -> str:
+async def text_of(response: aiohttp.ClientResponse, most: int) -> str:
     """The first bytes of a body."""
     text = bytearray()
     try:

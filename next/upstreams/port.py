@@ -1,6 +1,7 @@
 """What a turn needs of an upstream, and how asking fails."""
 
 import time
+from collections import Counter
 from typing import Protocol
 
 from ..types.json import Json
@@ -50,6 +51,10 @@ class Upstream(Protocol):
         """Ask. Raises `UpstreamError`."""
         ...
 
+    async def count(self, body: Json, key: str | None) -> int | None:
+        """The tokens of this body; None if it cannot say. Raises `UpstreamError`."""
+        ...
+
     async def models(self, key: str | None) -> list[ListedModel]:
         """The models that it lists, none if it cannot say."""
         ...
@@ -72,6 +77,8 @@ class Breaker:
         self._outages = 0
         self._opened = 0.0
         self._cause = ""
+        self.refused = Counter[str]()
+        """Asks that were refused, by code, until they are counted elsewhere."""
 
     @property
     def is_open(self) -> bool:
@@ -92,6 +99,7 @@ class Breaker:
 
     def failed(self, error: UpstreamError) -> None:
         """An ask was refused. A refusal of a server that is there ends the row."""
+        self.refused[error.problem.code] += 1
         if not error.outage:
             return self.answered()
         self._outages += 1

@@ -14,7 +14,7 @@ from typing import Any
 from ...prompt.nouns import Model, Prompt
 from ...types.json import Halves, Json, NotJsonError, decode, encode
 from ..lines import LONGEST, Lines, TooLongError
-from ..record import Dialect, NotAnAnswerError
+from ..record import Counter, Dialect, NotAnAnswerError
 from .body import body
 from .reader import UNSTATED, ChunkReader
 from .state import FORM
@@ -207,4 +207,23 @@ def _reader(prompt: Prompt, model: Model, keeps_state: bool) -> ChunkReader:
     return ChunkReader(think_tags=model.settings.think_tags, logprobs=logprobs, keeps_state=keeps_state)
 
 
-CHAT = Dialect("/chat/completions", body, Frames, _reader, failure, tokens_of, FORM)
+def _unstreamed(body: Json) -> Json:
+    return {name: value for name, value in body.items() if name not in ("stream", "stream_options")}
+
+
+def _tokenized(body: Json) -> Json:
+    """VLLM reads earlier reasoning from one of two fields, by its version."""
+    sent: Json = {name: body[name] for name in ("model", "messages", "tools") if name in body}
+    thoughts = [each.get("reasoning_content") or each.get("reasoning") for each in body["messages"]]
+    sent["messages"] = [
+        {**each, "reasoning": thought, "reasoning_content": thought} if thought else each
+        for each, thought in zip(body["messages"], thoughts, strict=True)
+    ]
+    return sent
+
+
+_COUNTERS = (
+    Counter("/chat/completions/input_tokens", "input_tokens", _unstreamed),  # llama.cpp
+    Counter("/tokenize", "count", _tokenized, beside_v1=True),  # vLLM
+)
+CHAT = Dialect("/chat/completions", body, Frames, _reader, failure, tokens_of, FORM, _COUNTERS)

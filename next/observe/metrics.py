@@ -1,0 +1,140 @@
+"""Counts for Prometheus, at the end of each turn. They have OpenTelemetry's names where there is one.
+
+Labels come from the configuration. Of the models behind `*`, the first names that answered have rows of their own, and
+all others count as `*`: a client may send any name.
+"""
+
+import platform
+from collections.abc import Collection, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, generate_latest
+
+from ..settings.tables import Caller
+from ..types.problems import Problem
+from ..upstreams.port import Breaker
+from ..version import VERSION
+from .prices import cost_of
+
+if TYPE_CHECKING:
+    from ..turns.turn import Turn
+
+_MOST_NAMES = 50
+_OURS = frozenset({"internal_error", "overloaded"})
+"""Codes of answers that failed by this server: by a fault, or because it stops."""
+_OF_TURN = ("gen_ai_request_model", "gen_ai_provider_name")
+_SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 300, 1800)
+_FIRST = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120)
+
+disable_created_metrics()  # type: ignore[no-untyped-call] # they would double the page
+_tokens = Histogram(
+    "gen_ai_client_token_usage",
+    "Tokens of a turn, as its upstream counted them (or estimated, where it counts none).",
+    [*_OF_TURN, "gen_ai_token_type", "key"],
+    buckets=[4**power for power in range(12)],
+)
+_duration = Histogram(
+    "gen_ai_server_request_duration_seconds",
+    "Seconds from request to last event.",
+    [*_OF_TURN, "error_type"],
+    buckets=_SECONDS,
+)
+_first = Histogram(
+    "gen_ai_server_time_to_first_token_seconds", "Seconds from request to first payload.", _OF_TURN, buckets=_FIRST
+)
+_requests = Counter(
+    "am_proxy_requests",
+    "Turns that ended, by how: completed, incomplete, failed, refused, disconnected.",
+    ["model", "upstream", "finish"],
+)
+_rejected = Counter("am_proxy_rejected", "Requests refused before they were streamed, by code.", ["code"])
+_errors = Counter(
+    "am_proxy_upstream_errors",
+    "Asks that an upstream refused, and answers that it broke off.",
+    ["upstream", "code"],
+)
+_retries = Counter(
+    "am_proxy_retries",
+    "Asks that an upstream could not take and that were sent once more, or elsewhere.",
+    ["upstream"],
+)
+_disconnects = Counter("am_proxy_disconnects", "Turns whose client left before the end.", ["model"])
+_warnings = Counter("am_proxy_warnings", "Warnings given to callers.", ["model"])
+_cached = Counter("am_proxy_cached_tokens", "Input tokens that upstreams read from caches.", ["model", "upstream"])
+_cost = Counter(
+    "am_proxy_cost_estimate",
+    "Dollars that turns cost, estimated by their tokens and known prices.",
+    ["model", "upstream", "key"],
+)
+_running = Gauge("am_proxy_turns_in_flight", "Turns that run now.")
+_open = Gauge("am_proxy_circuit_open", "1 while an upstream is left alone because it failed.", ["upstream"])
+_build = Gauge("am_proxy_build_info", "What runs here.", ["version", "python"])
+_answered: set[str] = set()
+"""Names behind `*` that have answered."""
+
+
+@cache
+def _row(metric: Any, *labels: str) -> Any:
+    """The row of a metric: to look one up takes longer than to count."""
+    return metric.labels(*labels)
+
+
+def count_turn(turn: "Turn", caller: Caller, models: Collection[str], took: float) -> None:
+    """Counts a turn that has ended. `models`: the names in the configuration."""
+    route, usage, code = turn.route, turn.usage, turn.problem.code if turn.problem else ""
+    upstream, settings = route.name, route.model.upstream
+    finish = "disconnected" if turn.finish == "left" else turn.finish
+    model = _named(turn.request.model, models, answered=finish in {"completed", "incomplete"})
+    about = (model, settings.provider or settings.via)
+    _row(_requests, model, upstream, finish).inc()
+    _row(_duration, *about, code).observe(took)
+    _row(_warnings, model).inc(turn.warned)
+    if finish == "refused":
+        _row(_rejected, code).inc()
+    if finish == "disconnected":
+        _row(_disconnects, model).inc()
+    if finish == "failed" and turn.dialect is not None and code not in _OURS:
+        _row(_errors, upstream, code).inc()
+    for name, count in turn.retries.items():
+        _row(_retries, name).inc(count)
+    if turn.first_at is not None:
+        _row(_first, *about).observe(turn.first_at - turn.signals.began)
+    if usage is not None:
+        _row(_tokens, *about, "input", caller.name).observe(usage.input_tokens)
+        _row(_tokens, *about, "output", caller.name).observe(usage.output_tokens)
+        _row(_cached, model, upstream).inc(usage.input_tokens_details.cached_tokens)
+    if (cost := cost_of(usage, route.model.settings)) is not None:
+        _row(_cost, model, upstream, caller.name).inc(cost)
+
+
+def count_refused(problem: Problem | None) -> None:
+    """Counts a request that was refused before its turn, or whose client left."""
+    _row(_requests, "none", "none", "refused" if problem else "disconnected").inc()
+    if problem is not None:
+        _row(_rejected, problem.code).inc()
+
+
+def count_errors(breakers: Mapping[str, Breaker]) -> None:
+    """Counts the asks that upstreams have refused since the last time."""
+    for upstream, breaker in breakers.items():
+        while breaker.refused:
+            code, count = breaker.refused.popitem()
+            _row(_errors, upstream, code).inc(count)
+
+
+def page(running: int, breakers: Mapping[str, Breaker]) -> bytes:
+    """All counts, as Prometheus reads them; with the turns that run, and the state of upstreams."""
+    _running.set(running)
+    _build.labels(VERSION, platform.python_version()).set(1)
+    for upstream, breaker in breakers.items():
+        _open.labels(upstream).set(breaker.is_open)
+    return generate_latest()
+
+
+def _named(model: str, models: Collection[str], *, answered: bool) -> str:
+    if model not in models and model not in _answered:
+        if not answered or len(_answered) >= _MOST_NAMES:
+            return "*"
+        _answered.add(model)
+    return model
