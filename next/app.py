@@ -33,7 +33,9 @@ def signals(state: State) -> Iterator[None]:
     former: dict[int, Any] = {}
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if not state.stopping:
+        if state.stopping:
+            number = signal.SIGINT  # the second one, at which uvicorn waits no longer
+        else:
             state.stopping = True
             loop.call_soon_threadsafe(loop.call_later, state.settings.server.shutdown_grace, state.stop_turns)
         if callable(former[number]):

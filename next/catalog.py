@@ -5,7 +5,8 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from .dialects.chat.server import CHAT
-from .dialects.record import Dialect
+from .dialects.record import Dialect, Relay
+from .dialects.responses.server import RESPONSES
 from .prompt.nouns import Model
 from .providers.table import provider_of
 from .settings.load import Settings
@@ -17,7 +18,7 @@ from .upstreams.model_list import ListedModel
 from .upstreams.port import Upstream
 
 _ANY = "*"
-_DIALECTS = {"chat": CHAT, "demo": CHAT}
+_DIALECTS: dict[str, Dialect | Relay] = {"chat": CHAT, "demo": CHAT, "responses": RESPONSES}
 """By `via`."""
 _SHOWN = 200
 """Characters of a name in a message."""
@@ -33,7 +34,7 @@ class Route(NamedTuple):
     name: str
     """Of the upstream."""
     upstream: Upstream
-    dialect: Dialect
+    dialect: Dialect | Relay
     model: Model
     key: str | None
     """The key of the caller, if the upstream is asked with that."""

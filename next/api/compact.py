@@ -1,23 +1,39 @@
 """`POST /v1/responses/compact`: a summary of the conversation, and the messages of the user, to go on from."""
 
+import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from starlette.types import Receive, Send
 
-from ..history.compaction import is_summary, role_of, user_message
+from ..dialects.record import Relay
+from ..dialects.turn import new_turn
+from ..emitter.response import Lifecycle
+from ..history.compaction import is_summary, read, role_of, user_message
+from ..tools.table import SHAPES
+from ..turns.turn import refuse_if_strict
 from ..types.events import Event, LastEvent
 from ..types.json import Json, encode
 from ..types.parse import decode
-from ..types.problems import Warning, refuse
+from ..types.problems import ProblemError, Warning, refuse
 from ..types.response import new_id
+from ..upstreams.errors import explained, too_slow
+from ..upstreams.http import HttpUpstream
+from ..upstreams.port import UpstreamError
 from .endpoint import Call
 from .responses import run_turn
-from .sse import HeaderList, WholeClient
+from .sse import HeaderList, WholeClient, answer, warned
 
 _KEPT = 256_000
 """Characters of the user's messages that a client gets to keep: about 64,000 tokens."""
+_SUMMARIZED = frozenset(
+    {
+        "model", "input", "instructions", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+        "service_tier",
+    }
+)  # fmt: skip
+"""The members of a request that a server which sums up itself takes there."""
 _NO_ANSWER = "This request asks for a summary, and for no answer: a summary is an answer."
 _CUT = Warning("max_output_tokens", "summary", "The summary was cut off at a limit of the model.")
 
@@ -34,8 +50,38 @@ async def compact(call: Call) -> None:
     if isinstance(items, str):
         items = [user_message(items)]
     if isinstance(items, list):
+        if await _by_its_server(call, raw):
+            return
         raw["input"] = [*items, {"type": "compaction_trigger"}]
-    await run_turn(call, raw, partial(_Client, items))
+    await run_turn(call, raw, partial(_Client, items), sums_up=True)
+
+
+async def _by_its_server(call: Call, raw: Json) -> bool:
+    """Whether the model's server sums up itself, and has answered. Raises `ProblemError`."""
+    state, caller = call.state, call.caller
+    sealer = state.sealer(caller.owner)
+    request, _, _ = read(raw, sealer, SHAPES)
+    route = state.catalog.routes(request.model, caller)[0]
+    if not (isinstance(route.dialect, Relay) and isinstance(route.upstream, HttpUpstream)):
+        return False
+    turn, limits = (
+        new_turn(request, route.model, route.dialect, Lifecycle(request), sealer=sealer),
+        route.model.upstream,
+    )
+    refuse_if_strict(state.settings.server, turn.warnings)
+    body = {name: value for name, value in turn.body.items() if name in _SUMMARIZED}
+    try:
+        async with asyncio.timeout(limits.timeout):
+            told = await route.upstream.whole("/compact", body, route.key)
+    except UpstreamError as error:
+        raise ProblemError(explained(error.problem, error.cause) if caller.may_know else error.problem) from None
+    except TimeoutError:
+        raise ProblemError(too_slow("did not answer", limits.timeout, limits.base_url).problem) from None
+    if told is None:
+        return False
+    state.ended(call.scope["request_id"], caller, "completed", model=request.model)
+    await answer(call.send, 200, told, [*call.headers, *warned(turn.warnings)])
+    return True
 
 
 class _Client(WholeClient):

@@ -15,7 +15,7 @@ from ..types.problems import Problem
 from ..types.response import new_id
 
 _MOST = 64 * 1024
-_MOST_LATE = 1024 * 1024
+_MOST_LATE = 32 * 1024 * 1024
 _TIME = 10
 """Seconds for a head to arrive."""
 _OFFER = re.compile(rb"\r\n(?:upgrade:[ \t]*h2c[^\r\n]*|http2-settings:[^\r\n]*)(?=\r\n)", re.IGNORECASE)

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 from msgspec.structs import replace
 from starlette.datastructures import Headers
 
-from ..dialects.turn import DialectTurn
+from ..dialects.record import Relay
+from ..dialects.turn import new_turn
 from ..emitter.response import Lifecycle
 from ..history.compaction import read
 from ..tools.table import SHAPES
@@ -26,22 +27,29 @@ def respond(call: Call) -> Awaitable[None]:
     return run_turn(call, raw, StreamClient if raw.get("stream") is True else WholeClient)
 
 
-async def run_turn(call: Call, raw: Json, client: Callable[..., Client]) -> None:
-    """The turn for a body, answered to a client of this kind."""
-    turn = turn_of(call, raw, client(call.receive, call.send, call.headers, names_upstream=call.caller.may_know))
+async def run_turn(call: Call, raw: Json, client: Callable[..., Client], *, sums_up: bool = False) -> None:
+    """The turn for a body, answered to a client of this kind. `sums_up`: also where its server could do it."""
+    made = client(call.receive, call.send, call.headers, names_upstream=call.caller.may_know)
+    turn = turn_of(call, raw, made, sums_up=sums_up)
     with call.state.running(turn):
         await turn.run()
 
 
-def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None) -> Turn:
+def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None, *, sums_up: bool = False) -> Turn:
     """The turn for a body. `continued`: the response that a websocket has put before it. Raises `ProblemError`."""
     state, caller = call.state, call.caller
     sealer = state.sealer(caller.owner)
     request, warnings, conversation = read(raw, sealer, SHAPES)
+    routes = state.catalog.routes(request.model, caller)
+    if isinstance(routes[0].dialect, Relay):  # it gets what was posted
+        warnings = []
+        conversation = conversation if sums_up else None
+    elif not any(isinstance(route.dialect, Relay) for route in routes):
+        request.posted = {}  # it may be large, and nobody reads it
     return Turn(
         replace(request, previous_response_id=continued) if continued else request,
         warnings,
-        state.catalog.routes(request.model, caller),
+        routes,
         client,
         server=state.settings.server,
         request_id=call.scope["request_id"],
@@ -66,8 +74,8 @@ async def count(call: Call) -> None:
     sealer = call.state.sealer(call.caller.owner)
     request, warnings, _ = read(decode(call.body), sealer, SHAPES)
     route = call.state.catalog.routes(request.model, call.caller)[0]
-    turn = DialectTurn(request, route.model, route.dialect, Lifecycle(request), for_codex=False, sealer=sealer)
-    warnings = [*warnings, *turn.warnings]
+    turn = new_turn(request, route.model, route.dialect, Lifecycle(request), sealer=sealer)
+    warnings = turn.warnings if isinstance(route.dialect, Relay) else [*warnings, *turn.warnings]
     refuse_if_strict(call.state.settings.server, warnings)
     try:
         tokens = await route.upstream.count(turn.body, route.key)

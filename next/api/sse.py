@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Send
 
-from ..types.events import Event, LastEvent
+from ..types.events import Event, LastEvent, Relayed, RelayedLast
 from ..types.json import encode
 from ..types.problems import Problem, ProblemError, Warning
 from .body import ACCEPTED
@@ -34,15 +34,19 @@ _STREAM = (
 )
 
 
-data_of = encode
-"""The JSON of an event."""
+def data_of(event: Event) -> bytes:
+    """The JSON of an event."""
+    return encode(event.body if isinstance(event, (Relayed, RelayedLast)) else event)
 
 
 def frames(events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
     """Events as one string of bytes, with these warnings in the last. LF only: some clients fail at CR LF."""
     text = b""
     for event in events:
-        text += b"event: %b\ndata: %b\n\n" % (str(event.__struct_config__.tag).encode(), data_of(event))
+        if isinstance(event, (Relayed, RelayedLast)):
+            text += b"event: %b\ndata: %b\n\n" % (event.body["type"].encode(), encode(event.body))
+        else:
+            text += b"event: %b\ndata: %b\n\n" % (str(event.__struct_config__.tag).encode(), encode(event))
     if warnings:
         text = with_warnings(text[:-2], [warning.details for warning in warnings]) + b"\n\n"
     return text if text.isascii() else escaped(text)  # a search takes ten times as long
@@ -144,6 +148,8 @@ class WholeClient(_Client):
     def encode(self, events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
         """The response in the last of these events; its warnings are in the header."""
         last = events[-1]
+        if isinstance(last, RelayedLast):
+            return encode(last.body["response"])
         return encode(last.response) if isinstance(last, LastEvent) else b""
 
     async def finish(self, data: bytes, warnings: Sequence[Warning]) -> None:

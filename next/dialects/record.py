@@ -67,6 +67,18 @@ class Counter(NamedTuple):
     """Servers of this API count: that one fails is told to the client. Otherwise the tokens are estimated."""
 
 
+class Relay(NamedTuple):
+    """The API of model servers that have the Responses API themselves: what they say is passed on."""
+
+    path: str
+    frames: Callable[[], Frames]
+    failure: Callable[[Json], Any]
+    tokens: Callable[[Json], int]
+    turn: Callable[..., Any]
+    """Makes what `dialects.turn.DialectTurn` is for the others."""
+    counters: tuple[Counter, ...] = ()
+
+
 class Dialect(NamedTuple):
     """One API of model servers."""
 

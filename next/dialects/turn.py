@@ -15,7 +15,7 @@ from ..types.json import Json
 from ..types.problems import Warning
 from ..types.request import ENCRYPTED_REASONING, Request
 from ..types.response import Usage
-from .record import Dialect
+from .record import Dialect, Relay
 
 _CHARACTERS_PER_TOKEN = 4
 """A rough average over languages and code."""
@@ -98,6 +98,23 @@ class DialectTurn:
             into, out = self._tokens(self.body), -(-self._reader.written // _CHARACTERS_PER_TOKEN)
             usage = Usage(input_tokens=into, output_tokens=out, total_tokens=into + out, estimated=True)
             self.emitter.feed([UsageReported(usage)])
+
+
+def new_turn(
+    request: Request,
+    model: Model,
+    dialect: Dialect | Relay,
+    lifecycle: Lifecycle,
+    *,
+    for_codex: bool = False,
+    sealer: Sealer | None = None,
+    seal_always: bool = False,
+) -> DialectTurn:
+    """The turn for this request, in any dialect. Raises `ProblemError`."""
+    if isinstance(dialect, Relay):
+        turn: DialectTurn = dialect.turn(request, model, lifecycle, for_codex=for_codex, sealer=sealer)
+        return turn
+    return DialectTurn(request, model, dialect, lifecycle, for_codex=for_codex, sealer=sealer, seal_always=seal_always)
 
 
 def _hidden(text: str) -> ProviderStateAdded:

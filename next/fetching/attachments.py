@@ -147,9 +147,11 @@ def _places(request: Request) -> Iterator[_Place]:
 
 def _is_ours(place: _Place, upstream: UpstreamSettings, server: ServerSettings) -> bool:
     """Whether this server fetches it. Chat servers take no addresses of files."""
+    if upstream.via == "responses":  # it gets what was posted
+        return False
     if server.fetch_urls != "auto":
         return server.fetch_urls == "always"
-    if upstream.via in {"responses", "demo"}:
+    if upstream.via == "demo":
         return False
     return isinstance(place.part, FilePart) or not upstream.takes_image_urls
 

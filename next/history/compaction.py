@@ -19,7 +19,7 @@ from ..types.json import Json, encode
 from ..types.parse import ToolShapes, parse
 from ..types.problems import Problem, Warning, refuse
 from ..types.request import Request, SummaryTrigger
-from ..types.response import Compaction, Message, OutputText, Refusal, Response, new_id
+from ..types.response import Compaction, Response, new_id
 from .sealing import Sealer
 from .shortening import is_output, shortened
 
@@ -120,15 +120,16 @@ def is_summary(item: Any) -> bool:
 
 def written(response: Response) -> Summary | Problem:
     """The summary in a model's answer. One that was cut at a limit says so, to the model that will read it."""
-    parts = [part for item in response.output if isinstance(item, Message) for part in item.content]
-    text = "".join([part.text for part in parts if isinstance(part, OutputText)]).strip()
+    output = msgspec.to_builtins(response.output)  # of a server that has the same API, it is plain JSON anyway
+    parts = [part for item in output if item["type"] == "message" for part in item["content"]]
+    text = "".join([part["text"] for part in parts if part["type"] == "output_text"]).strip()
     if text.startswith("<think>"):  # some servers leave the reasoning in the text
         text = text.partition("</think>")[2].strip()
     if text and (details := response.incomplete_details):
         return Summary(f"{text}\n\n{_CUT}", "content_filter" if details.reason == "content_filter" else "length")
     if text:
         return Summary(text, "end")
-    refusal = "".join([part.refusal for part in parts if isinstance(part, Refusal)]).strip()
+    refusal = "".join([part["refusal"] for part in parts if part["type"] == "refusal"]).strip()
     message = f"The model refused to sum the conversation up: {refusal}"
     return Problem(code="invalid_prompt", message=message) if refusal else _NO_SUMMARY
 
@@ -185,9 +186,12 @@ class Conversation:
         head = shortened(self._items[: self._head], excess)
         items = [(_without_format(item), at) for item, at in zip(head, self._positions, strict=False)]
         items = [(item, at) for item, at in items if item.get("type") != "compaction_trigger"]
-        text = {name: value for name, value in (self._body.get("text") or {}).items() if name != "format"}
         body = {name: value for name, value in self._body.items() if name not in _OF_ANSWERS}
-        body |= {"tool_choice": "none", "text": text}
+        body["store"] = False
+        if body.get("tools") or any(item.get("type") == "additional_tools" for item in self._items):
+            body["tool_choice"] = "none"
+        if (text := body.get("text")) is not None:
+            body["text"] = {name: value for name, value in text.items() if name != "format"}
         return self._parsed(body, [*items, (user_message(SUM_UP), len(self._items))])
 
     def going_on(self, summary: Summary) -> tuple[Compaction, Request]:

@@ -25,10 +25,10 @@ from .nouns import AssistantMessage, Entry, Model, Parts, PastThought, ProviderS
 from .parts import PartReader, is_marked, texts_of
 from .state import SEARCHES, Opened, State
 
-_UNREADABLE = "only the server and the model that wrote this reasoning can read it."
+UNREADABLE = "only the server and the model that wrote this reasoning can read it."
 _UNSIGNED = "this model's server takes back only reasoning that it signed itself."
-_REFUSED = "this model's server refused the reasoning in this conversation."
-_SEALED_SUMMARY = "only the server that summarized this conversation can read it."
+REFUSED = "this model's server refused the reasoning in this conversation."
+SEALED_SUMMARY = "only the server that summarized this conversation can read it."
 _TRIGGER = "it has its effect only at the end of 'input'."
 
 
@@ -118,7 +118,7 @@ class _Reader:
             case SettingsUpdate():
                 self._warnings += fixed_settings(item, path)
             case SummaryItem():
-                self._leave_out(path, "compaction", _SEALED_SUMMARY)
+                self._leave_out(path, "compaction", SEALED_SUMMARY)
             case SummaryTrigger():
                 self._leave_out(path, "compaction_trigger", _TRIGGER)
             case OtherItem():
@@ -183,14 +183,14 @@ class _Reader:
             self._give_back(opened, opened.text or shown, path)
         elif self._model.signed_reasoning:
             if shown or sealed:
-                self._leave_out(path, "reasoning", _REFUSED if self._model.state_refused else _UNSIGNED)
+                self._leave_out(path, "reasoning", REFUSED if self._model.state_refused else _UNSIGNED)
         elif text := (opened.text if opened else "") or shown:
             self._history.add_piece(PastThought(text), path)
             if opened is None and sealed:
-                details = f"{sealed_path} was ignored: {_UNREADABLE} Its text is sent instead."
+                details = f"{sealed_path} was ignored: {UNREADABLE} Its text is sent instead."
                 self._warn(sealed_path, "reasoning", details)
         elif sealed and (opened is None or opened.fields):
-            self._leave_out(path, "reasoning", _UNREADABLE)
+            self._leave_out(path, "reasoning", UNREADABLE)
 
     def _give_back(self, opened: Opened, text: str, path: str) -> None:
         """Add reasoning that this upstream wrote itself: it gets the exact text back, with its own state."""

@@ -60,6 +60,8 @@ class Provider(NamedTuple):
     """It refuses past calls in a request without tools."""
     blank_reasoning: bool = False
     """It refuses a message of the assistant without reasoning in a loop of tools: a blank one is accepted."""
+    functions_only: bool = False
+    """Its Responses API knows no tools but functions: it is asked by chat completions."""
     stream_options: bool = True
     """It takes `stream_options`. Others refuse an unknown key."""
     error_words: ErrorWords = ErrorWords()

@@ -113,6 +113,7 @@ PROVIDERS = (
                 r"\bmissing thinking block in the assistant message",
             )
         ),
+        functions_only=True,
     ),
     Provider(
         "docker_model_runner",
@@ -146,8 +147,9 @@ PROVIDERS = (
         aliases=("llamafile",),
         settings={**_BY_WORD, "takes_image_urls": False},
         error_words=ErrorWords(too_long=("exceed_context_size", "available context size")),
+        functions_only=True,
     ),
-    Provider("lm_studio", "http://127.0.0.1:1234/v1", settings=_BY_WORD),
+    Provider("lm_studio", "http://127.0.0.1:1234/v1", settings=_BY_WORD, functions_only=True),
     Provider("minimax", "https://api.minimax.io/anthropic", "MINIMAX_API_KEY", via="messages", one_maker=True),
     Provider(
         "mistral",
@@ -172,9 +174,10 @@ PROVIDERS = (
         settings={**_BY_WORD, "reasoning_field": "reasoning", "takes_image_urls": False},
         efforts=("none", "low", "medium", "high", "max"),
         error_words=ErrorWords(too_long=("exceeded max context",)),
+        functions_only=True,
     ),
     OPENAI,
-    Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    Provider("openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", functions_only=True),
     Provider(
         "perplexity",
         "https://api.perplexity.ai",
@@ -184,8 +187,14 @@ PROVIDERS = (
     Provider("sambanova", "https://api.sambanova.ai/v1", "SAMBANOVA_API_KEY"),
     Provider("sglang", "http://127.0.0.1:30000/v1"),
     Provider("together_ai", "https://api.together.ai/v1", "TOGETHER_API_KEY", aliases=("together",)),
-    Provider("transformers", "http://127.0.0.1:8000/v1", settings=_BY_WORD),
-    Provider("vllm", "http://127.0.0.1:8000/v1", aliases=("hosted_vllm",), settings={"reasoning_field": "reasoning"}),
+    Provider("transformers", "http://127.0.0.1:8000/v1", settings=_BY_WORD, functions_only=True),
+    Provider(
+        "vllm",
+        "http://127.0.0.1:8000/v1",
+        aliases=("hosted_vllm",),
+        settings={"reasoning_field": "reasoning"},
+        functions_only=True,
+    ),
     Provider(
         "xai",
         "https://api.x.ai/v1",

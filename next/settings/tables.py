@@ -212,6 +212,9 @@ class UpstreamSettings(Table):
             raise ValueError("needs a provider or a base_url")
         if self.via not in {"litellm", "demo"} and not self.base_url:
             raise ValueError(f'via = "{self.via}" needs a base_url')
+        if self.via == "responses" and provider_of(self.provider).functions_only:
+            words = "its Responses API knows functions only. Leave via out, and it is asked by chat completions"
+            raise ValueError(f'via = "responses" is not for {self.provider}: {words}')
         if self.auth == "passthrough" and self.api_key:
             raise ValueError('takes either api_key or auth = "passthrough"')
         return self

@@ -16,7 +16,8 @@ from functools import partial
 from msgspec.structs import replace
 
 from ..catalog import Route
-from ..dialects.turn import DialectTurn
+from ..dialects.record import Relay
+from ..dialects.turn import DialectTurn, new_turn
 from ..emitter.response import Lifecycle
 from ..emitter.rules import ENDINGS, FOR_CODEX, Reason
 from ..fetching.attachments import fetched
@@ -176,7 +177,8 @@ class Turn:
         Raises `UpstreamError`, or `ProblemError` for a bad request.
         """
         conversation = self._conversation
-        if not self.request.generate or self.request.prewarms:
+        relays = isinstance(self._routes[0].dialect, Relay)  # a server with the same API prepares its cache itself
+        if not self.request.generate or (self.request.prewarms and not relays):
             self.warnings += (await self._made(self._routes[0])).warnings
             return [*self._begun(), self._lifecycle.last(ENDINGS["end"], [], _NOTHING)]
         if conversation is not None and conversation.threshold is None:
@@ -251,7 +253,8 @@ class Turn:
     async def _read(self, asked: Asked, *, told: bool) -> list[Event]:
         """The last events of this answer. `told`: the client gets all others as they come."""
         turn, answer, payloads = asked.turn, asked.answer, asked.payloads
-        self._untold += self._begun()
+        if not isinstance(asked.route.dialect, Relay):  # which tells its own beginning
+            self._untold += self._begun()
         while True:
             for payload in payloads:
                 events = turn.receive(payload)
@@ -273,7 +276,7 @@ class Turn:
     async def _turn(
         self, request: Request, route: Route, lifecycle: Lifecycle, *, for_codex: bool = False
     ) -> DialectTurn:
-        turn = DialectTurn(
+        turn = new_turn(
             await fetched(request, route.model.upstream, route.model.can, self._server),
             route.model,
             route.dialect,

@@ -13,6 +13,12 @@ class Event(msgspec.Struct, tag_field="type"):
     sequence_number: int
 
 
+class Relayed(Event, kw_only=True):
+    """An event of a server that has the same API, passed on with all its members."""
+
+    body: dict[str, Any]
+
+
 class LifecycleEvent(Event):
     """An event that carries the whole response."""
 
@@ -29,6 +35,12 @@ class ResponseInProgress(LifecycleEvent, tag="response.in_progress"):
 
 class LastEvent(LifecycleEvent):
     """One of the three events that end a stream."""
+
+
+class RelayedLast(LastEvent, kw_only=True):
+    """The last event of such a server; `response` has what is known of it here."""
+
+    body: dict[str, Any]
 
 
 class ResponseCompleted(LastEvent, tag="response.completed"):

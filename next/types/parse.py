@@ -115,7 +115,7 @@ def parse(raw: Json, shapes: ToolShapes, positions: Sequence[int] = ()) -> tuple
         raise missing("input")
     reader = _Reader(shapes, positions)
     parsed = {key: value for key, value in posted.items() if key in KNOWN}
-    parsed["positions"] = positions
+    parsed |= {"positions": positions, "posted": raw}
     parsed["input"] = reader.input(posted["input"])
     if "tools" in posted:
         parsed["offers"] = reader.tools(posted["tools"], "tools")

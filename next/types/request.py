@@ -366,6 +366,8 @@ class Request(Shape):
     user: str | None = None
     previous_response_id: str | None = None
     """The response that this one continues on its websocket, repeated here: its items are in `input` already."""
+    posted: Json = {}
+    """All of it as it was posted, for servers that have the same API."""
     positions: tuple[int, ...] = ()
     """The position that each item had in the `input` that was posted, where an item was expanded."""
 

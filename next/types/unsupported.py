@@ -41,7 +41,7 @@ _BACKGROUND = (
     "'background: true' is not supported. This server is stateless and could not hand the response out later: "
     "leave it out, and use 'stream: true' for long answers."
 )
-_OURS = {"choice", "offers", "positions", "previous_response_id"}
+_OURS = {"choice", "offers", "positions", "posted", "previous_response_id"}
 KNOWN = frozenset(field.encode_name for field in msgspec.structs.fields(Request)) - _OURS
 """The parameters that a client may post."""
 _QUIET = frozenset({"client_metadata"})

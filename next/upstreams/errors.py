@@ -17,7 +17,8 @@ from msgspec.structs import replace
 
 from ..providers.table import ERROR_WORDS
 from ..types.json import Json, NotJsonError, decode
-from ..types.problems import Problem
+from ..types.problems import STATUS, Problem
+from ..types.redact import cleaned
 from .port import UpstreamError
 
 
@@ -38,6 +39,8 @@ class Asked(NamedTuple):
     model: str
     secret: str
     base_url: str
+    same_api: bool = False
+    """Whether it has the API that clients use: then they get its own words, codes and paths."""
 
     @property
     def where(self) -> str:
@@ -94,6 +97,8 @@ class Asked(NamedTuple):
             named = "retry-after" in headers or "retry-after-ms" in headers or _named_wait(body.words) is not None
             wait = _retry_seconds(headers, body.words) if named else 0
         cause = self._told(f"answered {status}", body)
+        if self.same_api and problem.code in {"invalid_value", "upstream_error"}:
+            problem = self._as_told(status, text, headers, problem)
         return UpstreamError(problem, cause, wait=wait, outage=status in _OUTAGES)
 
     def reported(self, error: Any) -> UpstreamError:
@@ -109,8 +114,25 @@ class Asked(NamedTuple):
         cause = self._told("reported an error", body)
         return UpstreamError(self._problem(status, body, {}), cause, wait=0 if overloaded else None, outage=overloaded)
 
+    def _as_told(self, status: int, text: str, headers: Mapping[str, str], problem: Problem) -> Problem:
+        """The problem as a server words it that has our own API."""
+        try:
+            error = decode(text)["error"]
+            code, message, param = (error.get(name) for name in ("code", "message", "param"))
+        except (NotJsonError, KeyError, TypeError, AttributeError):
+            return problem
+        param = param if isinstance(param, str) else ""
+        if code == "model_not_found" or (isinstance(code, str) and STATUS.get(code) == status):
+            wait = _retry_seconds(headers, "") if code == "overloaded" else None
+            problem = replace(problem, code=code, retry_after=wait)
+            param = "model" if code == "model_not_found" else param  # OpenAI answers 400 then
+        if status not in {400, 422}:
+            return problem
+        told = cleaned(message, self.secret) if isinstance(message, str) else ""
+        return replace(problem, message=told or problem.message, param=cleaned(param[:_LONGEST_PARAM], self.secret))
+
     def _told(self, what: str, body: "_Body") -> str:
-        said = _clean(body.message, self.secret)
+        said = cleaned(body.message, self.secret)
         return f"{self.where} {what}: {said}" if said else f"{self.where} {what}."
 
     def _problem(self, status: int, body: "_Body", headers: Mapping[str, str]) -> Problem:
@@ -124,7 +146,7 @@ class Asked(NamedTuple):
             message = f"The upstream does not know the model {self.model[:100]!r}, or its address is wrong."
             param = "model"
         elif code in {"invalid_value", "upstream_error"}:
-            detail = _clean(body.message, self.secret)
+            detail = cleaned(body.message, self.secret)
             message = f"{message}: {detail}" if detail else f"{message}."
             param = body.param if code == "invalid_value" else ""
         return Problem(code=code, message=message, param=param, retry_after=retry_after)
@@ -171,9 +193,9 @@ def explained(problem: Problem, cause: str) -> Problem:
     return replace(problem, message=message)
 
 
+_LONGEST_PARAM = 200
 _RETRY_SECONDS = 5
 """Sent with a 429 that contains no time: without one, Codex gives up."""
-_LONGEST = 500
 _OUTAGES = frozenset({502, 503, 504, 529})
 """The server is unavailable, whatever it is asked."""
 _PASSING = frozenset({429, 502, 503, 529})
@@ -186,7 +208,7 @@ _NAMED = {
     "content_policy": 400,
     "authentication": 401,
     "permission": 403,
-    "invalid_request": 400,
+    "invalid_": 400,
     "timeout": 408,
     "overloaded": 529,
 }
@@ -206,18 +228,6 @@ _WAIT = _words(
 _UNSUPPORTED = _words(r"\b(?:not|isn't|aren't) supported\b|\bunsupported\b|\bdo(?:es)? not support\b")
 """A status 500 that means an unsupported request: llama.cpp without a projector."""
 _PAGE = _words(r"<(?:!doctype|html|head|body)\b")
-_TRACE = re.compile(r"Traceback \(most recent call last\)|\bFile \"|\n[ \t]+at \S+[ (]|\bgoroutine \d+ \[")
-"""Where a stack trace begins."""
-_ADDRESSES = _words(
-    r"\b[a-z][a-z0-9+.-]{0,30}://[^\s'\"<>]+",
-    r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?",
-    r"\b(?:[a-z0-9-]{1,63}\.){1,20}[a-z]{2,24}:\d+|\blocalhost(?::\d+)?",
-)
-_KEYS = re.compile(
-    r"(?i:\b(?:bearer|basic)\s+\S{6,})"
-    r"|(?:\b|_)(?i:sk|pk|rk|gsk|xai|hf|nvapi|pplx|key|gh[opsu]|github_pat|glpat)[-_][A-Za-z0-9_\-*.]{8,}"
-    r"|\b(?:AIza|AKIA|ASIA|eyJ)[A-Za-z0-9_\-*.]{8,}"
-)
 
 
 _ECHOES = frozenset({"ctx", "failed_generation", "input"})
@@ -363,13 +373,3 @@ def _path(fault: Json) -> str:
         return ""
     names = [f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps[:10] if step != "body"]
     return "".join(names).removeprefix(".")
-
-
-def _clean(text: str, secret: str) -> str:
-    """The text without keys, addresses, markup and control characters, shortened."""
-    if secret:
-        text = text.replace(secret, "…")
-    text = _TRACE.split(text, maxsplit=1)[0][:1500]
-    text = "".join([letter for letter in text if letter.isprintable() or letter.isspace()])
-    text = " ".join(_KEYS.sub("…", _ADDRESSES.sub("…", re.sub(r"<[^<>]*>", " ", text))).split())
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

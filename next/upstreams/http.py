@@ -5,20 +5,25 @@ turn's, or those of `turns/attempts`.
 """
 
 import asyncio
+import time
 from collections.abc import Mapping
 from io import BytesIO
 from types import SimpleNamespace
 
 import aiohttp
 
-from ..dialects.record import Dialect, NotAnAnswerError
+from ..dialects.record import Dialect, NotAnAnswerError, Relay
 from ..settings.tables import UpstreamSettings
-from ..types.json import Json, encode
+from ..types.json import Json, NotJsonError, decode, encode
 from .counting import Counting
 from .errors import Asked
 from .model_list import ListedModel, models_of
 from .port import Breaker, UpstreamError
 
+_LIST_LASTS = 60
+"""Seconds after which a server is asked again for its models."""
+_LONGEST_HEAD = 64 * 1024
+"""Bytes of a line in the head of an answer."""
 _LARGE = 1024 * 1024
 _MOST_ERROR_BYTES = 64 * 1024
 _MOST_LIST_BYTES = 8 * 1024 * 1024
@@ -39,6 +44,8 @@ def session(connect: float, headers: Mapping[str, str]) -> aiohttp.ClientSession
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=None),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
+        max_line_size=_LONGEST_HEAD,
+        max_field_size=_LONGEST_HEAD,
         headers={"accept-encoding": "identity", "user-agent": "am-proxy", **headers},
         skip_auto_headers=("accept", "user-agent"),
         trace_configs=[_TRACE],
@@ -48,11 +55,13 @@ def session(connect: float, headers: Mapping[str, str]) -> aiohttp.ClientSession
 class HttpUpstream:
     """A server at an address that speaks one dialect. The key goes nowhere but to it."""
 
-    def __init__(self, settings: UpstreamSettings, dialect: Dialect, most: int) -> None:
+    def __init__(self, settings: UpstreamSettings, dialect: Dialect | Relay, most: int) -> None:
         """`most`: bytes of one answer."""
         self.breaker = Breaker(settings.breaker_failures)
         self.dialect = dialect
         self.most = most
+        self._listed: list[ListedModel] = []
+        self._listed_until = 0.0
         self._streams_without = False
         """The server has refused `stream_options`."""
         self._settings = settings
@@ -87,6 +96,26 @@ class HttpUpstream:
         """The tokens of this body, if the server counts them. Raises `UpstreamError`."""
         return await self._counting.count(body, self._asked(body, key))
 
+    async def whole(self, rest: str, body: Json, key: str | None) -> Json | None:
+        """The object at a path below its own; None where it has no such path. Raises `UpstreamError`."""
+        asked = self._asked(body, key)
+        url = f"{asked.base_url}{self.dialect.path}{rest}"
+        try:
+            response, text = await self._post_and_read(url, encode(body), asked)
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise asked.unreached(error) from None
+        if response.status in {404, 405, 501}:
+            return None
+        if response.status != 200:
+            raise asked.refused(response.status, text, response.headers)
+        try:
+            answer = decode(text)
+        except NotJsonError:
+            answer = None
+        if not isinstance(answer, dict):
+            raise asked.invalid("the answer is not a JSON object")
+        return answer
+
     async def close(self) -> None:
         """Close every connection."""
         if self._session is not None:
@@ -94,13 +123,18 @@ class HttpUpstream:
 
     async def models(self, key: str | None) -> list[ListedModel]:
         """The models that it lists. A server that cannot say, or not in time, lists none: that is no error."""
+        if key is None and time.monotonic() < self._listed_until:
+            return self._listed
         url, headers = f"{self._settings.base_url}/models", self._headers(key or self._key)
         try:
             async with asyncio.timeout(_LIST_TIME):
                 async with self._client.get(url, headers=headers, allow_redirects=False) as response:
-                    return models_of(await text_of(response, _MOST_LIST_BYTES)) if response.status == 200 else []
+                    listed = models_of(await text_of(response, _MOST_LIST_BYTES)) if response.status == 200 else []
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError):
             return []
+        if key is None:
+            self._listed, self._listed_until = listed, time.monotonic() + _LIST_LASTS
+        return listed
 
     @property
     def _client(self) -> aiohttp.ClientSession:
@@ -114,7 +148,8 @@ class HttpUpstream:
         return {name: value} if secret else {}
 
     def _asked(self, body: Json, key: str | None) -> Asked:
-        return Asked(str(body.get("model")), key or self._key, self._settings.base_url or "")
+        model, same_api = str(body.get("model")), isinstance(self.dialect, Relay)
+        return Asked(model, key or self._key, self._settings.base_url or "", same_api)
 
     async def _post_and_read(self, url: str, body: bytes, asked: Asked) -> tuple[aiohttp.ClientResponse, str]:
         async with await self._post(url, body, asked) as response:
@@ -146,7 +181,7 @@ _TRACE.on_connection_reuseconn.append(_was_used)
 class HttpAnswer:
     """The answer of a server, payload by payload."""
 
-    def __init__(self, response: aiohttp.ClientResponse, dialect: Dialect, asked: Asked, most: int) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, dialect: Dialect | Relay, asked: Asked, most: int) -> None:
         self._response = response
         self._dialect = dialect
         self._frames = dialect.frames()

@@ -57,7 +57,7 @@ def _are_tools(value: object) -> bool:
 
 
 FIELDS: Final[dict[str, Holds]] = {
-    "id": lambda value: is_text(value) and re.fullmatch(r"resp_AM-[a-z0-9-]+", value) is not None,
+    "id": lambda value: is_text(value) and re.fullmatch(r"resp_(AM-)?[a-z0-9-]+", value) is not None,
     "object": lambda value: value == "response",
     "created_at": is_number,
     "completed_at": _null_or(is_number),

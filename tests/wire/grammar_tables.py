@@ -162,7 +162,7 @@ class Kind(NamedTuple):
             require(key in item and holds(item[key]), f"an item carries a proper {key}")
         for key in self.absent:
             require(item.get(key, "") is not None, f"{key} is absent rather than null")
-        require(re.fullmatch(self.prefix + r"_AM-[a-z0-9]+", item["id"]) is not None, "ids have our prefixes")
+        require(re.fullmatch(self.prefix + r"_(AM-)?[a-z0-9]+", item["id"]) is not None, "ids have our prefixes")
 
 
 def _steps(kind: str, verb: str) -> tuple[str, ...]:

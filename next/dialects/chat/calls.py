@@ -37,6 +37,12 @@ class _Call:
         self.state: Json = {}
         self.arguments: list[str] = []
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether its arguments are a complete object. They are decoded only where they can be."""
+        ends = "".join(self.arguments[-1:]).rstrip().endswith("}")
+        return ends and is_object("".join(self.arguments))
+
 
 class CallReader:
     """Reads the calls of one turn, and their provider state if `keeps_state`."""
@@ -114,7 +120,7 @@ def _begins_another(current: _Call, call_id: str, name: str) -> bool:
         return False
     if call_id or current.call_id:
         return bool(call_id) and call_id != current.call_id
-    return name != current.name or is_object("".join(current.arguments))
+    return name != current.name or current.is_whole
 
 
 def _is_json(text: str) -> bool:

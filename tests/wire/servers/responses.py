@@ -14,6 +14,11 @@ from tests.wire.servers.steps import Ask, Json
 
 _STATEFUL: Final = ("previous_response_id", "conversation", "prompt")
 _FOREIGN: Final = re.compile(r"(^|_)AM-")
+_OTHERS: Final = {
+    "/v1/responses/compact": frozenset({"model", "input", "instructions"}),
+    "/v1/responses/input_tokens": frozenset({"model", "input", "instructions", "tools", "reasoning", "text"}),
+}
+"""The members that other addresses take."""
 
 
 class ResponsesUpstream(ScriptedUpstream):
@@ -23,6 +28,8 @@ class ResponsesUpstream(ScriptedUpstream):
 
     def faults(self, ask: Ask) -> list[str]:
         """Say what a real server would refuse."""
+        if ask.path in _OTHERS:
+            return [f"unknown parameter {key}" for key in ask.body.keys() - _OTHERS[ask.path]]
         if ask.path != "/v1/responses":
             return [f"there is no {ask.path}"]
         body = ask.body
