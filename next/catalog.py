@@ -5,20 +5,26 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from .dialects.chat.server import CHAT
+from .dialects.messages.server import MESSAGES
 from .dialects.record import Dialect, Relay
 from .dialects.responses.server import RESPONSES
 from .prompt.nouns import Model
-from .providers.table import provider_of
+from .providers.claude import BUDGETS, OTHERS, claude_of
+from .providers.table import ANTHROPIC, provider_of
 from .settings.load import Settings
 from .settings.tables import UNKNOWN_KEY, Caller, Can, ModelSettings, UpstreamSettings
 from .types.problems import refuse
 from .upstreams.demo import Demo
 from .upstreams.http import HttpUpstream
+from .upstreams.litellm import LitellmUpstream
+from .upstreams.litellm_body import LITELLM
 from .upstreams.model_list import ListedModel
 from .upstreams.port import Upstream
 
 _ANY = "*"
-_DIALECTS: dict[str, Dialect | Relay] = {"chat": CHAT, "demo": CHAT, "responses": RESPONSES}
+_DIALECTS: dict[str, Dialect | Relay] = {
+    "chat": CHAT, "demo": CHAT, "litellm": LITELLM, "messages": MESSAGES, "responses": RESPONSES,
+}  # fmt: skip
 """By `via`."""
 _SHOWN = 200
 """Characters of a name in a message."""
@@ -124,12 +130,30 @@ class Catalog:
         provider = provider_of(table.provider)
         there = model.names.get(upstream) or model.name or name
         can = Can(**{**provider.can, **model.can.model_dump(exclude_none=True)})
-        told = Model(name, there, model, table, provider, can, self._settings.server, _origin(table))
+        told = _adapted(Model(name, there, model, table, provider, can, self._settings.server, _origin(table)))
         return Route(upstream, self._upstreams[upstream], _DIALECTS.get(table.via, CHAT), told, None)
 
 
 def _upstream(table: UpstreamSettings, most: int) -> Upstream:
+    if table.via == "litellm":
+        return LitellmUpstream(table, most)
     return Demo() if table.via == "demo" else HttpUpstream(table, _DIALECTS.get(table.via, CHAT), most)
+
+
+def _adapted(model: Model) -> Model:
+    """The model as the API takes it by which it is asked."""
+    if model.upstream.via != "messages":
+        return model
+    claude, provider = claude_of(model.upstream_name), provider_of(model.upstream.provider)
+    efforts = claude.efforts if claude else ()
+    return model._replace(
+        provider=provider._replace(call_ids="plain40", efforts=efforts),
+        can=Can(**{**(claude.can if claude else OTHERS), **model.settings.can.model_dump(exclude_none=True)}),
+        thinking_tokens={} if claude is None or claude.adaptive else BUDGETS,
+        declares_past_tools=True,
+        signed_reasoning=True,
+        takes_file_urls=provider is ANTHROPIC,
+    )
 
 
 def _origin(table: UpstreamSettings) -> str:
@@ -147,7 +171,7 @@ def _named(route: Route, name: str, caller: Caller) -> Route:
     model = route.model
     if model.name == _ANY:
         there = name if model.upstream_name == _ANY else model.upstream_name
-        model = model._replace(name=name, upstream_name=there)
+        model = _adapted(model._replace(name=name, upstream_name=there))
     return route._replace(model=model, key=caller.own if route.takes_own_key else None)
 
 

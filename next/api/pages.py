@@ -119,9 +119,11 @@ def pages(state: State) -> APIRouter:
         state.catalog.look_up(name, caller)
         return listed(name, state.started)
 
-    async def metrics(caller: By) -> Response:
-        if not state.settings.server.metrics:
+    async def metrics(request: Request) -> Response:
+        who = state.settings.server.metrics
+        if who == "off":
             raise HTTPException(404)
+        caller = Caller() if who == "open" else state.callers.caller(request.headers)
         if caller.is_guest or caller.models:
             raise refuse("invalid_api_key", _NOT_FOR_ALL)
         return Response(page(state.limits.running, state.catalog.breakers), media_type=CONTENT_TYPE_LATEST)

@@ -44,6 +44,7 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
     if isinstance(routes[0].dialect, Relay):  # it gets what was posted
         warnings = []
         conversation = conversation if sums_up else None
+        routes = routes[:1] if request.prewarms else routes  # another one would write an answer
     elif not any(isinstance(route.dialect, Relay) for route in routes):
         request.posted = {}  # it may be large, and nobody reads it
     return Turn(
@@ -74,7 +75,8 @@ async def count(call: Call) -> None:
     sealer = call.state.sealer(call.caller.owner)
     request, warnings, _ = read(decode(call.body), sealer, SHAPES)
     route = call.state.catalog.routes(request.model, call.caller)[0]
-    turn = new_turn(request, route.model, route.dialect, Lifecycle(request), sealer=sealer)
+    model = await route.upstream.known(route.model)
+    turn = new_turn(request, model, route.dialect, Lifecycle(request), sealer=sealer)
     warnings = turn.warnings if isinstance(route.dialect, Relay) else [*warnings, *turn.warnings]
     refuse_if_strict(call.state.settings.server, warnings)
     try:

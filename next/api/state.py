@@ -66,7 +66,7 @@ class State:
         took = time.monotonic() - turn.signals.began
         log_turn(turn, caller, took)
         self.record.add(turn, caller, body, took)
-        if self.settings.server.metrics:
+        if self.settings.server.metrics != "off":
             count_turn(turn, caller, self.settings.models, took)
             count_errors(self.catalog.breakers)
 
@@ -75,7 +75,7 @@ class State:
     ) -> None:
         """A request has ended that no turn was run for: it was counted, searched, refused, or its client has left."""
         log_request(request_id, caller, model, finish, problem)
-        if self.settings.server.metrics and finish in {"refused", "left"}:
+        if self.settings.server.metrics != "off" and finish in {"refused", "left"}:
             count_refused(problem)
 
 

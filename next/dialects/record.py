@@ -31,6 +31,10 @@ class Frames(Protocol):
         """The payloads that are left when no more bytes come."""
         ...
 
+    def go_on(self) -> Json | None:
+        """At the end: the body to be posted for the rest of an answer that its server paused, which is then read on."""
+        ...
+
 
 class Reader(Protocol):
     """Reads the payloads of one answer."""
@@ -43,6 +47,11 @@ class Reader(Protocol):
         """Citations that cannot be sent."""
         ...
 
+    @property
+    def left_out(self) -> Sequence[Warning]:
+        """What else of the answer cannot be sent."""
+        ...
+
     def read(self, payload: Json) -> list[Delta]:
         """The deltas in one payload."""
         ...
@@ -50,6 +59,10 @@ class Reader(Protocol):
     def rest(self) -> list[Delta]:
         """The deltas that were held back, at the end."""
         ...
+
+
+def _no_headers(_body: Json, _betas: Sequence[str]) -> dict[str, str]:
+    return {}
 
 
 class Counter(NamedTuple):
@@ -71,12 +84,14 @@ class Relay(NamedTuple):
     """The API of model servers that have the Responses API themselves: what they say is passed on."""
 
     path: str
-    frames: Callable[[], Frames]
+    frames: Callable[[Json], Frames]
     failure: Callable[[Json], Any]
     tokens: Callable[[Json], int]
     turn: Callable[..., Any]
     """Makes what `dialects.turn.DialectTurn` is for the others."""
     counters: tuple[Counter, ...] = ()
+    headers: Callable[[Json, Sequence[str]], dict[str, str]] = _no_headers
+    models: str = "/models"
 
 
 class Dialect(NamedTuple):
@@ -86,7 +101,8 @@ class Dialect(NamedTuple):
     """Behind the base URL."""
     body: Callable[[Prompt, Model], tuple[Json, list[Warning]]]
     """What is posted, and warnings about what this API cannot be told."""
-    frames: Callable[[], Frames]
+    frames: Callable[[Json], Frames]
+    """What reads the answer to this body."""
     reader: Callable[[Prompt, Model, bool], Reader]
     """The reader of an answer. The last parameter: whether it reads provider state."""
     failure: Callable[[Json], Any]
@@ -96,3 +112,7 @@ class Dialect(NamedTuple):
     state: StateForm
     """How it writes provider state."""
     counters: tuple[Counter, ...] = ()
+    headers: Callable[[Json, Sequence[str]], dict[str, str]] = _no_headers
+    """Headers of its own, for a body and the beta features that the operator wants."""
+    models: str = "/models"
+    """The path of its list of models."""

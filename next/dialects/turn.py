@@ -66,7 +66,7 @@ class DialectTurn:
         if left_out := self._reader.citations_left_out + self.emitter.late_citations:
             details = f"Citations without an address or a place in the text were left out: {left_out}."
             warnings.append(Warning("output", "citations", details))
-        return warnings
+        return [*warnings, *self._reader.left_out]
 
     def receive(self, payload: Json) -> list[Event]:
         """The events for one payload."""

@@ -146,14 +146,19 @@ def _places(request: Request) -> Iterator[_Place]:
 
 
 def _is_ours(place: _Place, upstream: UpstreamSettings, server: ServerSettings) -> bool:
-    """Whether this server fetches it. Chat servers take no addresses of files."""
+    """Whether this server fetches it. Of all others, Anthropic's alone takes addresses of files, and of PDF only."""
     if upstream.via == "responses":  # it gets what was posted
         return False
     if server.fetch_urls != "auto":
         return server.fetch_urls == "always"
     if upstream.via == "demo":
         return False
-    return isinstance(place.part, FilePart) or not upstream.takes_image_urls
+    by_messages = upstream.via == "messages"
+    if by_messages and not place.url.startswith("https://"):  # they fetch nothing else
+        return True
+    if isinstance(place.part, FilePart):
+        return not (by_messages and upstream.provider == "anthropic" and urlsplit(place.url).path.endswith(".pdf"))
+    return not upstream.takes_image_urls
 
 
 def _filled(place: _Place, kind: str | None, uri: str) -> _Place:

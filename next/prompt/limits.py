@@ -101,7 +101,7 @@ def output_format(
     reason = "its server does not enforce it in a request with tools" if tools else "its server does not enforce it"
     details = f"'text.format: {kind}' is sent to the model as an instruction: {reason}."
     warnings.append(Warning("text.format", kind, details))
-    return OutputFormat() if "json_object" in enforced else None, _instruction(output, tools=tools)
+    return OutputFormat() if "json_object" in enforced else None, instruction(output, tools=tools)
 
 
 def instructed(entries: list[Entry], instruction: str | None, model: Model) -> list[Entry]:
@@ -117,7 +117,7 @@ def instructed(entries: list[Entry], instruction: str | None, model: Model) -> l
     return [User((Text(instruction),)) if as_user else System(instruction), *entries]
 
 
-def _instruction(form: OutputFormat, *, tools: bool) -> str:
+def instruction(form: OutputFormat, *, tools: bool) -> str:
     """What the model is told of a format that no server enforces. Without a schema, any JSON object is valid."""
     lines = [_JSON_ONLY]
     if form.schema is not None:

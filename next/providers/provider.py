@@ -45,6 +45,8 @@ class Provider(NamedTuple):
     """The environment variable that holds its key."""
     via: Via = "chat"
     """How it is asked unless a setting says otherwise."""
+    messages_url: str | None = None
+    """Where it has the Messages API, if that is elsewhere."""
     aliases: tuple[str, ...] = ()
     settings: Mapping[str, Any] = {}
     """Settings of its upstreams where they are not given, such as `max_tokens_field`."""

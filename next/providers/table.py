@@ -53,6 +53,7 @@ _UNREAD = {"reasoning_field": "none"}
 """For servers that refuse or ignore the reasoning of earlier turns."""
 _BY_WORD = {"named_tool_choice": "required"}
 """For servers that refuse or ignore a `tool_choice` that names a tool."""
+_ZAI = "https://api.z.ai/api"
 
 PROVIDERS = (
     ANTHROPIC,
@@ -104,6 +105,7 @@ PROVIDERS = (
         "deepseek",
         "https://api.deepseek.com",
         "DEEPSEEK_API_KEY",
+        messages_url="https://api.deepseek.com/anthropic",
         can={"vision": False, "files": False, "audio": False, "structured_output": ("json_object",)},
         one_maker=True,
         blank_reasoning=True,
@@ -164,6 +166,7 @@ PROVIDERS = (
         "moonshot",
         "https://api.moonshot.ai/v1",
         "MOONSHOT_API_KEY",
+        messages_url="https://api.moonshot.ai/anthropic",
         error_words=ErrorWords(state=(r"\breasoning_content is missing in assistant tool call",)),
     ),
     Provider("nvidia_nim", "https://integrate.api.nvidia.com/v1", "NVIDIA_NIM_API_KEY", aliases=("nvidia",)),
@@ -188,6 +191,7 @@ PROVIDERS = (
     Provider("sglang", "http://127.0.0.1:30000/v1"),
     Provider("together_ai", "https://api.together.ai/v1", "TOGETHER_API_KEY", aliases=("together",)),
     Provider("transformers", "http://127.0.0.1:8000/v1", settings=_BY_WORD, functions_only=True),
+    Provider("vertex_ai", via="litellm", aliases=("vertex_ai_beta",), needs_tools=True),
     Provider(
         "vllm",
         "http://127.0.0.1:8000/v1",
@@ -204,7 +208,7 @@ PROVIDERS = (
             state=(r"\bcould not decrypt the provided encrypted_content", r"\bcould not decode the compaction blob")
         ),
     ),
-    Provider("zai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", one_maker=True),
+    Provider("zai", _ZAI + "/paas/v4", "ZAI_API_KEY", messages_url=_ZAI + "/anthropic", one_maker=True),
 )
 _BY_NAME = {name: provider for provider in PROVIDERS for name in (provider.name, *provider.aliases)}
 

@@ -96,8 +96,8 @@ class ServerSettings(Table):
     shutdown_grace: Seconds = 30
     log_format: Literal["auto", "json", "text"] = "auto"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    metrics: Annotated[bool, Field(strict=False)] = True
-    """Whether `/metrics` is there, for every key that may use all models. `"off"` is false, too."""
+    metrics: Literal["key", "open", "off"] = "key"
+    """Who may read `/metrics`: callers with a key that may use all models, everyone, or no one."""
     traces: bool = False
     watch: Count | None = None
     """Turns that the record keeps. By default 200 where only this machine can call, else none."""
@@ -153,6 +153,17 @@ class SearchSettings(Table):
         return self
 
 
+_PASS_IMAGE_URLS = frozenset({"azure", "openai"})
+"""Providers whose servers fetch pictures by themselves. For others litellm would, from any address."""
+
+
+def _is_chat_server(provider: Any, url: Any) -> bool:
+    """Whether litellm has nothing to translate here: the server is asked directly."""
+    if provider == "openai" and isinstance(url, str):
+        return not f".{urlsplit(url).hostname}".endswith(".openai.com")
+    return provider == "hosted_vllm" or (provider is None and url is not None)
+
+
 class UpstreamSettings(Table):
     """A model server."""
 
@@ -195,13 +206,18 @@ class UpstreamSettings(Table):
         facts: dict[str, Any] = {**known.settings, "via": known.via}
         if isinstance(url, str) and not provider:
             facts["via"] = via_of(url)
+        if given.get("via", facts["via"]) == "messages":
+            facts |= {"key_header": "x-api-key", "hints": ("safety_identifier", "service_tier", "user")}
         facts |= given
+        if facts["via"] == "litellm" and _is_chat_server(provider, url):
+            facts["via"] = "chat"
         if facts["via"] == "litellm":
-            return facts
-        if isinstance(url, str):
+            facts = {"takes_image_urls": provider in _PASS_IMAGE_URLS, **facts}
+        elif isinstance(url, str):
             facts["base_url"] = completed(url)
-        elif "base_url" not in given:
-            facts["base_url"] = known.base_url
+        if "base_url" not in given:
+            url = known.messages_url or known.base_url if facts["via"] == "messages" else known.base_url
+            facts["base_url"] = None if facts["via"] == "litellm" else url
             if known.key_variable and facts.get("auth") != "passthrough":
                 facts.setdefault("api_key", f"env:{known.key_variable}")
         return facts
@@ -212,6 +228,8 @@ class UpstreamSettings(Table):
             raise ValueError("needs a provider or a base_url")
         if self.via not in {"litellm", "demo"} and not self.base_url:
             raise ValueError(f'via = "{self.via}" needs a base_url')
+        if self.via == "litellm" and self.auth == "passthrough" and not provider_of(self.provider).key_variable:
+            raise ValueError('finds keys of its own for this provider: auth = "passthrough" is not safe there')
         if self.via == "responses" and provider_of(self.provider).functions_only:
             words = "its Responses API knows functions only. Leave via out, and it is asked by chat completions"
             raise ValueError(f'via = "responses" is not for {self.provider}: {words}')

@@ -276,9 +276,10 @@ class Turn:
     async def _turn(
         self, request: Request, route: Route, lifecycle: Lifecycle, *, for_codex: bool = False
     ) -> DialectTurn:
+        model = await route.upstream.known(route.model)
         turn = new_turn(
-            await fetched(request, route.model.upstream, route.model.can, self._server),
-            route.model,
+            await fetched(request, model.upstream, model.can, self._server),
+            model,
             route.dialect,
             lifecycle,
             for_codex=for_codex,

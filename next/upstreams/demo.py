@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from ..prompt.nouns import Model
 from ..types.json import Json, encode
 from ..types.problems import Problem
 from .model_list import ListedModel
@@ -55,6 +56,10 @@ class Demo:
             problem = Problem(code="rate_limit_exceeded", message="The demo was asked to be busy.", retry_after=1)
             raise UpstreamError(problem)
         return DemoAnswer(script)
+
+    async def known(self, model: Model) -> Model:
+        """The model as it is."""
+        return model
 
     async def count(self, body: Json, key: str | None) -> int | None:
         """It cannot say."""

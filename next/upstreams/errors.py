@@ -39,6 +39,7 @@ class Asked(NamedTuple):
     model: str
     secret: str
     base_url: str
+    headers: Mapping[str, str] = {}
     same_api: bool = False
     """Whether it has the API that clients use: then they get its own words, codes and paths."""
 
@@ -50,6 +51,10 @@ class Asked(NamedTuple):
     def broke_off(self) -> UpstreamError:
         """The connection ended in the middle of something."""
         return UpstreamError(_BROKE_OFF, f"{self.where} broke off the connection.")
+
+    def failed(self, problem: Problem, why: str = "") -> UpstreamError:
+        """Nothing was asked, for this reason."""
+        return UpstreamError(problem, f"{self.where} failed: {why or problem.message}")
 
     def too_large(self) -> UpstreamError:
         """The answer is larger than any may be."""
@@ -166,6 +171,8 @@ def too_slow(what: str, seconds: float, base_url: str | None) -> UpstreamError:
 
 def _where(base_url: str) -> str:
     """An upstream at this address, without what may be secret."""
+    if not base_url:  # litellm knows it
+        return "The upstream at its provider's address"
     parts = urlsplit(base_url)
     return f"The upstream at {parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 import aiohttp
 
 from ..dialects.record import Dialect, NotAnAnswerError, Relay
+from ..prompt.nouns import Model
 from ..settings.tables import UpstreamSettings
 from ..types.json import Json, NotJsonError, decode, encode
 from .counting import Counting
@@ -37,10 +38,10 @@ _HEADERS = {
 }
 
 
-def session(connect: float, headers: Mapping[str, str]) -> aiohttp.ClientSession:
-    """Connections, each made within `connect` seconds."""
+def session(connect: float, headers: Mapping[str, str], *, kept: bool = True) -> aiohttp.ClientSession:
+    """Connections, each made within `connect` seconds. `kept`: they are used again."""
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30 if kept else None, force_close=not kept),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=None),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
@@ -66,7 +67,8 @@ class HttpUpstream:
         """The server has refused `stream_options`."""
         self._settings = settings
         self._key = settings.api_key.get_secret_value() if settings.api_key else ""
-        self._session: aiohttp.ClientSession | None = None
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        """By whether connections are used again."""
         self._counting = Counting(dialect.counters, self._post_and_read)
 
     async def open(self, body: Json, key: str | None) -> "HttpAnswer":
@@ -75,12 +77,12 @@ class HttpUpstream:
             body = {name: value for name, value in body.items() if name != "stream_options"}
         asked = self._asked(body, key)
         try:
-            response = await self._post(f"{asked.base_url}{self.dialect.path}", encode(body), asked)
+            response = await self._post(_url(asked.base_url, self.dialect.path), encode(body), asked)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise asked.unreached(error) from None
         accepted = 200 <= response.status < 300
         if accepted and response.headers.get("content-encoding", "identity") == "identity":
-            return HttpAnswer(response, self.dialect, asked, self.most)
+            return HttpAnswer(response, self, asked, body)
         try:
             if accepted:
                 raise asked.invalid("the answer is compressed")
@@ -118,17 +120,21 @@ class HttpUpstream:
 
     async def close(self) -> None:
         """Close every connection."""
-        if self._session is not None:
-            await self._session.close()
+        for each in self._sessions.values():
+            await each.close()
+
+    async def known(self, model: Model) -> Model:
+        """The model as it is."""
+        return model
 
     async def models(self, key: str | None) -> list[ListedModel]:
         """The models that it lists. A server that cannot say, or not in time, lists none: that is no error."""
         if key is None and time.monotonic() < self._listed_until:
             return self._listed
-        url, headers = f"{self._settings.base_url}/models", self._headers(key or self._key)
+        url, headers = _url(self._settings.base_url or "", self.dialect.models), self._headers(key or self._key, {})
         try:
             async with asyncio.timeout(_LIST_TIME):
-                async with self._client.get(url, headers=headers, allow_redirects=False) as response:
+                async with self._client().get(url, headers=headers, allow_redirects=False) as response:
                     listed = models_of(await text_of(response, _MOST_LIST_BYTES)) if response.status == 200 else []
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError):
             return []
@@ -136,36 +142,36 @@ class HttpUpstream:
             self._listed, self._listed_until = listed, time.monotonic() + _LIST_LASTS
         return listed
 
-    @property
-    def _client(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = session(self._settings.connect_timeout, _HEADERS)
-        return self._session
+    def _client(self, *, kept: bool = True) -> aiohttp.ClientSession:
+        if kept not in self._sessions:
+            self._sessions[kept] = session(self._settings.connect_timeout, _HEADERS, kept=kept)
+        return self._sessions[kept]
 
-    def _headers(self, secret: str) -> dict[str, str]:
-        name = self._settings.key_header
-        value = f"Bearer {secret}" if name == "authorization" else secret
-        return {name: value} if secret else {}
+    def _headers(self, secret: str, body: Json) -> dict[str, str]:
+        name, headers = self._settings.key_header, self.dialect.headers(body, self._settings.betas)
+        if secret:
+            headers[name] = f"Bearer {secret}" if name == "authorization" else secret
+        return headers
 
     def _asked(self, body: Json, key: str | None) -> Asked:
-        model, same_api = str(body.get("model")), isinstance(self.dialect, Relay)
-        return Asked(model, key or self._key, self._settings.base_url or "", same_api)
+        secret, same_api = key or self._key, isinstance(self.dialect, Relay)
+        headers = self._headers(secret, body)
+        return Asked(str(body.get("model")), secret, self._settings.base_url or "", headers, same_api)
 
     async def _post_and_read(self, url: str, body: bytes, asked: Asked) -> tuple[aiohttp.ClientResponse, str]:
         async with await self._post(url, body, asked) as response:
             return response, await text_of(response, _MOST_LIST_BYTES)
 
     async def _post(self, url: str, body: bytes, asked: Asked) -> aiohttp.ClientResponse:
-        headers = self._headers(asked.secret)
-        while True:
-            used: list[bool] = []
-            try:
-                return await self._client.post(
-                    url, data=_data(body), headers=headers, allow_redirects=False, trace_request_ctx=used
-                )
-            except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-                if not used:  # else the server closed it while it waited to be used again: no byte of an answer came
-                    raise
+        used: list[bool] = []
+        try:
+            return await self._client().post(
+                url, data=_data(body), headers=asked.headers, allow_redirects=False, trace_request_ctx=used
+            )
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
+            if not used:  # else the server closed it while it waited to be used again: no byte of an answer came
+                raise
+        return await self._client(kept=False).post(url, data=_data(body), headers=asked.headers, allow_redirects=False)
 
 
 async def _was_used(_session: aiohttp.ClientSession, asking: SimpleNamespace, _params: object) -> None:
@@ -181,12 +187,15 @@ _TRACE.on_connection_reuseconn.append(_was_used)
 class HttpAnswer:
     """The answer of a server, payload by payload."""
 
-    def __init__(self, response: aiohttp.ClientResponse, dialect: Dialect | Relay, asked: Asked, most: int) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, upstream: HttpUpstream, asked: Asked, body: Json) -> None:
         self._response = response
-        self._dialect = dialect
-        self._frames = dialect.frames()
+        self._upstream = upstream
+        self._dialect = upstream.dialect
+        self._frames = upstream.dialect.frames(body)
         self._asked = asked
-        self._left = most
+        self._rest: asyncio.Task[HttpAnswer] | None = None
+        """The ask for the rest of an answer that the server paused."""
+        self._left = upstream.most
         self._ended = False
         self._failure: UpstreamError | None = None
         """What came behind the last payloads."""
@@ -197,8 +206,8 @@ class HttpAnswer:
         """The next payloads, perhaps none yet; None at the end. It may be cancelled, and called again."""
         if self._failure is not None:
             raise self._failure
-        if self._ended or self._frames.done:
-            return None
+        if self._rest is not None or self._ended or self._frames.done:
+            return await self._go_on()
         try:
             piece = await self._response.content.readany()
         except (aiohttp.ClientError, OSError):
@@ -221,8 +230,22 @@ class HttpAnswer:
             raise self._failure
         return payloads
 
+    async def _go_on(self) -> list[Json] | None:
+        """Asks for the rest of an answer that the server paused, in a task of its own; None if it is whole."""
+        if self._rest is None:
+            if (body := self._frames.go_on()) is None:
+                return None
+            self.close()
+            self._rest = asyncio.ensure_future(self._upstream.open(body, self._asked.secret))
+        await asyncio.wait((self._rest,))
+        self._response, self._rest, self._ended = self._rest.result()._response, None, False
+        return []
+
     def close(self) -> None:
         """No more is read. A complete answer is read to the end of its body, so that its connection is used again."""
+        if self._rest is not None:
+            self._rest.add_done_callback(_close_late)
+            self._rest.cancel()
         if self._response.closed or self._response.connection is None:
             return
         if self._ended or not self._frames.done:
@@ -233,9 +256,19 @@ class HttpAnswer:
             task.add_done_callback(_draining.discard)
 
 
+def _url(base_url: str, path: str) -> str:
+    """The address of a path. People write the addresses of Messages servers with or without their version."""
+    return f"{base_url.removesuffix('/v1') if path.startswith('/v1/') else base_url}{path}"
+
+
 def _data(body: bytes) -> BytesIO | bytes:
     """Aiohttp writes a file piece by piece."""
     return BytesIO(body) if len(body) > _LARGE else body
+
+
+def _close_late(asking: "asyncio.Task[HttpAnswer]") -> None:
+    if not asking.cancelled() and asking.exception() is None:
+        asking.result().close()
 
 
 _draining: set["asyncio.Task[None]"] = set()

@@ -4,6 +4,7 @@ import time
 from collections import Counter
 from typing import Protocol
 
+from ..prompt.nouns import Model
 from ..types.json import Json
 from ..types.problems import Problem
 from .model_list import ListedModel
@@ -49,6 +50,10 @@ class Upstream(Protocol):
 
     async def open(self, body: Json, key: str | None) -> Answer:
         """Ask. Raises `UpstreamError`."""
+        ...
+
+    async def known(self, model: Model) -> Model:
+        """The model, with what only this upstream knows of it."""
         ...
 
     async def count(self, body: Json, key: str | None) -> int | None:

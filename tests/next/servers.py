@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import uvicorn
-
 from next.api.protocol import Protocol
 from next.app import build_app
 from next.settings.load import load

@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 import pytest
-
 from next.dialects.chat.reader import ChunkReader
 from next.emitter.deltas import AnnotationAdded, Delta, ImageWritten, TextDelta
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx
 import pytest
-
 from next.history.compaction import SUM_UP, Conversation, Summary, read
 from next.history.sealing import Sealer, Seals
 from next.history.shortening import shortened

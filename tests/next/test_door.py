@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-
 from next.api.body import decoded
 from next.settings.tables import Caller, ServerSettings
 from next.turns import limits

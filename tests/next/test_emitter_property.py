@@ -6,7 +6,6 @@ from typing import Any, Final, cast
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from next.emitter import deltas as d
 from next.emitter.emitter import Emitter
 from next.emitter.response import Lifecycle

@@ -4,7 +4,6 @@ import socket
 from typing import Any
 
 import pytest
-
 from next.fetching import attachments
 from next.fetching.attachments import Getter
 from next.fetching.policy import check_url

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from next.api import protocol
 from tests.next.servers import HEAD, says, served, upstream
 

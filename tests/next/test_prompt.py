@@ -3,7 +3,6 @@
 from typing import Any, Final
 
 import pytest
-
 from next.dialects.chat.body import body
 from next.prompt.build import build
 from next.prompt.nouns import Model

@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from next.dialects.chat.body import body
 from next.prompt.build import build
 from next.prompt.nouns import Model

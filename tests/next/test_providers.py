@@ -3,13 +3,12 @@
 from urllib.parse import urlsplit
 
 import pytest
-from pydantic import ValidationError
-
 from next.providers.provider import HINTS, Provider
 from next.providers.table import PROVIDERS, provider_of
 from next.settings.addresses import completed
 from next.settings.tables import Can, UpstreamSettings
 from next.types.request import EFFORTS
+from pydantic import ValidationError
 
 ELSEWHERE = "https://elsewhere.example/v1"
 

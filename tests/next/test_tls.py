@@ -16,7 +16,6 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-
 from tests.next.servers import chunk, says, until, upstream
 
 

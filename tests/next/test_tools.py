@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-
 from next.emitter.deltas import CallArguments, CallOpened, Stopped
 from next.emitter.emitter import Emitter
 from next.emitter.response import Lifecycle

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-
 from next.catalog import Catalog
 from next.settings.load import Settings
 from next.settings.tables import Caller, ServerSettings

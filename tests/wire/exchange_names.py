@@ -17,7 +17,7 @@ _VARYING: Final = re.compile(
     r"|(AM2\.)[A-Za-z0-9_-]{40,}"  # sealed by this server
     r"|(AMR1\.)[0-9a-f]{10}(?=\.)"  # the mark of what an upstream sealed, which is made of its address
 )
-_NAMED: Final = re.compile(r"\b(?:[a-z]+_AM-|AM2\.|AMR1\.)\d{1,3}(?!\w)")
+_NAMED: Final = re.compile(r"\b(?:[a-z]+_AM-|AM2\.|AMR1\.|call_)\d{1,3}(?!\w)")
 
 
 class StableNames:

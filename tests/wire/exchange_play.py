@@ -55,8 +55,8 @@ class _Play:
 
     def answered(self, ask: Ask) -> list[Step]:
         """What the upstream answers to its next ask."""
-        key = {"authorization": ask.headers["authorization"]} if "authorization" in ask.headers else {}
-        self.lines.append({"ask": {"path": ask.path, **key, "body": ask.body}})
+        shown = {name: ask.headers[name] for name in ("authorization", "anthropic-beta") if name in ask.headers}
+        self.lines.append({"ask": {"path": ask.path, **shown, "body": ask.body}})
         self.asks.append(ask)
         if len(self.asks) > len(self.script.replies):
             return [Status(500, {"error": {"message": "The exchange has no answer to this ask."}})]

@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.judges import judge_answered_error
-from tests.wire.cases import ERRORS, FORMATS, Json, Stage
+from tests.wire.cases import ERRORS, Case, Json, Stage
 from tests.wire.comparison import lines, loosened, write_lines
 from tests.wire.script import opens, says
 from tests.wire.servers import Ask, ChatUpstream, Cut, Hang, Reset, ScriptedUpstream, Status, Step
@@ -68,12 +68,12 @@ class Blunt(ChatUpstream):
         return False
 
 
-def upstream_of(row: Json, via: str) -> ScriptedUpstream:
+def upstream_of(row: Json, case: Case) -> ScriptedUpstream:
     """The model's server."""
     if "running" in row:
         return ChatUpstream([opens(), says("one"), Hang()])
     told = row.get("upstream", [])
-    return Blunt(told) if isinstance(told, str) else FORMATS[via]([step_of(step) for step in told])
+    return Blunt(told) if isinstance(told, str) else case.format([step_of(step) for step in told])
 
 
 def step_of(told: Json) -> Step:
@@ -125,7 +125,7 @@ def test_an_error_is_told_as_its_row_says(
         row = {**row, **row.get("next", {})}
     case = stage.cases[f"case-error-{row['name']}"]
     body = {"model": case.name, "input": "Hi", **({} if stream is None else {"stream": stream}), **row.get("body", {})}
-    upstream = upstream_of(row, case.via)
+    upstream = upstream_of(row, case)
     with stage.playing(case, upstream) as url, ExitStack() as stack:
         if "running" in row:
             ask = {"json": {**body, "stream": True}, "headers": row["with"]}

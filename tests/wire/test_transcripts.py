@@ -1,6 +1,6 @@
 """Transcripts: what a client asked, what the upstream was asked, what it sent, what the client was told.
 
-Each folder of `transcripts/` is one behaviour of a chat server:
+Each folder of `transcripts/` is one behaviour of a model's server:
 
     request.json     the client's body, without `stream`; text that begins with `SEALED` is sealed
     case.toml        what its model and its process need, where these are not the defaults
@@ -203,7 +203,9 @@ def _is_pause(chunk: Any) -> bool:
 def gave_a_reason(chunk: Any) -> bool:
     """Whether this chunk says why the answer ended."""
     match chunk:
-        case {"choices": [{"finish_reason": str()}, *_]}:
+        case {"choices": [{"finish_reason": str()}, *_]} | {"delta": {"stop_reason": str()}}:
+            return True
+        case {"candidates": [{"finishReason": str()}]}:
             return True
         case _:
             return False

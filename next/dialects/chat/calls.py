@@ -40,8 +40,8 @@ class _Call:
     @property
     def is_whole(self) -> bool:
         """Whether its arguments are a complete object. They are decoded only where they can be."""
-        ends = "".join(self.arguments[-1:]).rstrip().endswith("}")
-        return ends and is_object("".join(self.arguments))
+        last = next((piece for piece in reversed(self.arguments) if piece.strip()), "")
+        return last.rstrip().endswith("}") and is_object("".join(self.arguments))
 
 
 class CallReader:

@@ -27,10 +27,10 @@ from ...emitter.deltas import (
 from ...fetching.media_types import sniffed_base64
 from ...types.json import Json
 from ...types.problems import Problem
+from ..usage import UsageReader
 from .calls import CallReader
 from .citations import CHUNK_KEYS, Citations, objects
 from .state import reasoning_in_details, state_of_delta
-from .usage import UsageReader
 
 _OPENING = "<think>"
 _CLOSING = "</think>"
@@ -112,6 +112,8 @@ _IMPOSSIBLE = 1e300
 
 class ChunkReader:
     """Reads the chunks of one turn, and the provider state in them if `keeps_state`."""
+
+    left_out = ()
 
     def __init__(self, *, think_tags: bool, logprobs: bool, keeps_state: bool) -> None:
         self._logprobs = logprobs

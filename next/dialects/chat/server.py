@@ -1,19 +1,15 @@
 """Chat servers: the bytes of their answers -> chunks, with the tolerances that real ones need.
 
-The standard ends an event at an empty line, but not every chat server sends one, so waiting for it could delay each
-chunk until the next. A `data:` line that is JSON by itself is therefore a chunk at once; one that is not is the
-beginning of a chunk of several lines. A whole answer that is sent although a stream was requested is read as one chunk.
-
 A stream without a finish reason was usually cut. But Snowflake's Claude gives none in any answer, and Novita behind
 OpenRouter none after a call: they send usage after the last content, and then `[DONE]`. Such an answer is whole.
 """
 
-import re
 from typing import Any
 
 from ...prompt.nouns import Model, Prompt
-from ...types.json import Halves, Json, NotJsonError, decode, encode
-from ..lines import LONGEST, Lines, TooLongError
+from ...types.json import Json, NotJsonError, decode
+from ..counts import tokens_in
+from ..frames import StreamFrames
 from ..record import Counter, Dialect, NotAnAnswerError
 from .body import body
 from .reader import UNSTATED, ChunkReader
@@ -23,107 +19,26 @@ _OTHER_KEYS = ("usage", "timings", "citations", "search_results")
 """The keys of an answer, other than `choices`, that are read."""
 _NO_CONTENT = frozenset({"annotations", "extra_content", "provider_specific_fields", "role"})
 """Keys of a delta that add no content to the answer."""
-_TRIED = 64 * 1024
-"""Bytes up to which a chunk of several lines is decoded after each line; a longer one only at its empty line."""
-_OF_MEDIA = 4_000
-"""Characters that a picture or a file counts as, however long its base64 is."""
-_MEDIA = re.compile(rb'"(?:url|data|file_data)":"([^"]{4000,})"')
-_MOST_TRIED = 64
-_TOO_LONG = "a line of the stream is too long"
 
 
-class Frames:
+class Frames(StreamFrames):
     """Reads one answer."""
 
-    def __init__(self) -> None:
-        self._lines = Lines()
-        self._pending: list[bytes] = []
-        """The data lines of a chunk that is not JSON yet."""
-        self._size = 0
-        """Of all of them but the first."""
-        self._other = bytearray()
-        """Lines that do not belong to a stream: the body, if this is no stream."""
-        self._halves: Halves = {}
-        """Of characters that the server cut into two chunks."""
-        self._found = False
+    def __init__(self, _body: Json | None = None) -> None:
+        super().__init__()
         self._begun = False
         """Whether a chunk came."""
         self._named = False
         """Whether a finish reason came."""
         self._counted = False
         """Whether usage was reported, and no content after it."""
-        self.done = False
-        """The server sent `[DONE]`: nothing after it is read."""
 
-    def feed(self, piece: bytes) -> list[Json]:
-        """The chunks that end in this piece."""
-        chunks: list[Json] = []
-        try:
-            for line in self._lines.feed(piece):
-                if line.startswith(b"data:"):
-                    chunks += self._data(line[5:])
-                elif line or self._pending:
-                    chunks += self._other_line(line)
-        except TooLongError:
-            raise NotAnAnswerError(_TOO_LONG) from None
-        except NotAnAnswerError as error:
-            error.before = chunks
-            raise
-        return chunks
+    def _whole(self, body: bytes) -> list[Json]:
+        return self._taken(whole(body))
 
-    def end(self) -> list[Json]:
-        """The chunks that are left when no more bytes come."""
-        chunks = self.feed(b"\n\n")
-        if self._other and not self._found and not self.done:
-            chunks += self._taken(whole(bytes(self._other)))
-        return chunks
-
-    def _data(self, data: bytes) -> list[Json]:
-        """The chunk of this data line, if it is complete together with the lines before it."""
-        word = data.strip()
-        if self.done:
-            return []
-        if not self._pending and (not word or word == b"[DONE]"):
-            self.done = bool(word)
-            whole_without = self.done and self._counted and not self._named
-            return [{"choices": [{"index": 0, "delta": {}, "finish_reason": UNSTATED}]}] if whole_without else []
-        self._pending.append(data)
-        self._size = self._size + len(data) if len(self._pending) > 1 else 0
-        if self._size > LONGEST:
-            raise NotAnAnswerError(_TOO_LONG)
-        if self._size > _TRIED or len(self._pending) > _MOST_TRIED:
-            return []
-        try:
-            chunk = decode(b"\n".join(self._pending), self._halves)
-        except NotJsonError:
-            return []
-        self._pending = []
-        if not isinstance(chunk, dict):
-            raise NotAnAnswerError("a chunk of the stream is not an object")
-        self._found = True
-        return self._taken(chunk)
-
-    def _other_line(self, line: bytes) -> list[Json]:
-        """The error in a line of older llama.cpp; or the chunk that ends at this empty line. Others may be a body."""
-        if line.startswith(b"error:"):
-            try:
-                error = decode(line[6:])
-            except NotJsonError:
-                return []
-            self._found = self._found or isinstance(error, dict)
-            return [{"error": error}] if isinstance(error, dict) and error else []
-        if not line:
-            pending, self._pending = b"\n".join(self._pending), []
-            try:
-                chunk = decode(pending, self._halves)
-            except NotJsonError:
-                raise NotAnAnswerError("a chunk of the stream is not JSON") from None
-            return self._taken(chunk) if isinstance(chunk, dict) else []
-        if not self._found and not line.startswith((b":", b"event:", b"id:", b"retry:")):
-            self._other += line + b"\n"
-            if len(self._other) > LONGEST:
-                raise NotAnAnswerError(_TOO_LONG)
-        return []
+    def _ended(self) -> list[Json]:
+        whole_without = self._counted and not self._named
+        return [{"choices": [{"index": 0, "delta": {}, "finish_reason": UNSTATED}]}] if whole_without else []
 
     def _taken(self, chunk: Json) -> list[Json]:
         """The chunk as it is to be read: an error beside content comes after the content."""
@@ -173,10 +88,8 @@ def whole(body: bytes) -> Json:
 
 
 def tokens_of(body: Json) -> int:
-    """Estimated tokens of what the model reads: four characters each, and a thousand for each picture or file."""
-    messages = encode(body["messages"])
-    media = sum(len(found) - _OF_MEDIA for found in _MEDIA.findall(messages))
-    return (len(messages) - media + (len(encode(body["tools"])) if "tools" in body else 0)) // 4 + 1
+    """Estimated tokens of what the model reads."""
+    return tokens_in(body, ("messages", "tools"))
 
 
 def _split(chunk: Json, *, begun: bool) -> list[Json]:

@@ -21,7 +21,7 @@ _MOST_HELD = 8
 class Frames:
     """Reads one answer."""
 
-    def __init__(self) -> None:
+    def __init__(self, _asked: Json) -> None:
         self._lines = Lines()
         self._pending: list[bytes] = []
         """The data lines of an event that has not ended."""
@@ -68,6 +68,9 @@ class Frames:
             return [{"type": "error", "error": body["error"]}]
         held, self._held = self._held or [], None
         return [*events, *held]
+
+    def go_on(self) -> None:
+        """Nothing: these servers do not pause."""
 
     def _event(self, data: bytes) -> list[Json]:
         """The event in this data, if it is passed on now."""

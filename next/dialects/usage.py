@@ -1,4 +1,4 @@
-"""Token counts of chat servers, by all their names.
+"""Token counts of model servers, by all their names.
 
     server                        fields
     OpenAI, and most others       prompt_tokens, completion_tokens, total_tokens, …_details
@@ -17,10 +17,9 @@ Counts grow while an answer is written, and a later report may leave out counts 
 last one that was not zero. What is no count (text, fractions, nulls) is ignored.
 """
 
-from msgspec import UNSET, UnsetType
-
-from ...types.json import Json
-from ...types.response import CacheWriteDetails, InputTokensDetails, OutputTokensDetails, Usage
+from ..types.json import Json
+from ..types.response import InputTokensDetails, OutputTokensDetails, Usage
+from .counts import cache_writes, count
 
 _INPUT_DETAILS = ("prompt_tokens_details", "input_tokens_details")
 _OUTPUT_DETAILS = ("completion_tokens_details", "output_tokens_details")
@@ -35,8 +34,6 @@ _WRITTEN_BY_TIME = ("cache_write_tokens_details", "cache_creation_token_details"
 _SHORT = ("ttl_30m_tokens", "ephemeral_5m_input_tokens")
 _LONG = ("ttl_12h_tokens", "ephemeral_1h_input_tokens")
 _REASONING = ("reasoning_tokens", "thinking_tokens")
-_MOST = 1 << 53
-"""A larger number is no count of tokens, and JavaScript could not read it."""
 
 
 class UsageReader:
@@ -101,11 +98,6 @@ class UsageReader:
         )
 
 
-def cache_writes(short: int, long: int) -> CacheWriteDetails | UnsetType:
-    """The tokens that a cache keeps for a short and for a long time."""
-    return CacheWriteDetails(ttl_30m_tokens=short, ttl_12h_tokens=long) if short or long else UNSET
-
-
 def _usage_in(chunk: Json) -> Json | None:
     """The usage object, wherever the chunk has it: Groq's in `x_groq`, Moonshot's in the choice."""
     usage = chunk.get("usage")
@@ -130,11 +122,3 @@ def _first(counts: Json, names: tuple[str, ...]) -> int:
         if name in counts and (number := count(counts, name)):
             return number
     return 0
-
-
-def count(counts: Json, name: str) -> int:
-    """The value of a field as a whole number; 0 if it is missing, no number or negative."""
-    number = counts.get(name)
-    if isinstance(number, float) and number.is_integer():
-        number = int(number)
-    return number if type(number) is int and 0 < number < _MOST else 0

@@ -1,0 +1,1 @@
+"""Anthropic's Messages API, of Anthropic and of others that offer it."""
