@@ -10,7 +10,7 @@ from ..dialects.turn import new_turn
 from ..emitter.response import Lifecycle
 from ..history.compaction import read
 from ..tools.table import SHAPES
-from ..turns.client import Client
+from ..turns.signals import Client
 from ..turns.turn import Turn, refuse_if_strict
 from ..types.json import Json
 from ..types.parse import decode

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..settings.tables import Caller, ServerSettings
 from ..types.problems import Problem
-from .prices import cost_of
+from .metrics import cost_of
 
 if TYPE_CHECKING:
     from ..turns.turn import Turn

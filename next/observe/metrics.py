@@ -11,14 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 
-from ..settings.tables import Caller
+from ..settings.tables import Caller, ModelSettings
 from ..types.problems import Problem
+from ..types.response import Usage
 from ..upstreams.port import Breaker
 from ..version import VERSION
-from .prices import cost_of
 
 if TYPE_CHECKING:
     from ..turns.turn import Turn
+
+
+def cost_of(usage: Usage | None, settings: ModelSettings) -> float | None:
+    """The dollars for so many tokens by the configured prices of a million; None without prices."""
+    sent, received, cached = settings.input_price, settings.output_price, settings.cached_input_price
+    if usage is None or sent is None or received is None:
+        return None
+    read = usage.input_tokens_details.cached_tokens
+    dollars = (usage.input_tokens - read) * sent + read * (sent if cached is None else cached)
+    return round((dollars + usage.output_tokens * received) / 1_000_000, 8)
+
 
 _MOST_NAMES = 50
 _OURS = frozenset({"internal_error", "overloaded"})

@@ -32,8 +32,7 @@ from ..types.response import Response, Usage
 from ..upstreams.errors import explained, too_slow
 from ..upstreams.port import Answer, UpstreamError
 from .attempts import Asked, first_payload
-from .client import Client
-from .signals import Signals, Why
+from .signals import Client, Signals, Why
 from .summary import most_asked, summarize
 
 _FINISH = 10

@@ -13,7 +13,7 @@ from typing import Any
 
 import aiohttp
 
-from ..dialects.lines import Lines
+from ..dialects.frames import Lines
 from ..prompt.nouns import Model
 from ..settings.tables import UpstreamSettings
 from ..types.json import Json, encode

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from ...emitter.deltas import AnnotationAdded, Delta
 from ...types.json import Json, encode
-from ..counts import count
+from ..usage import count
 
 CHUNK_KEYS = frozenset({"citations", "vertex_ai_grounding_metadata"})
 """The keys of a chunk, not of its delta, that hold citations."""

@@ -8,9 +8,9 @@ from typing import Any
 
 from ...prompt.nouns import Model, Prompt
 from ...types.json import Json, NotJsonError, decode
-from ..counts import tokens_in
 from ..frames import StreamFrames
 from ..record import Counter, Dialect, NotAnAnswerError
+from ..usage import tokens_in
 from .body import body
 from .reader import UNSTATED, ChunkReader
 from .state import FORM

@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...types.json import Json, NotJsonError, decode
-from ..counts import tokens_in
-from ..frames import StreamFrames
-from ..lines import Lines
+from ..frames import Lines, StreamFrames
 from ..record import Counter, Dialect, NotAnAnswerError
+from ..usage import tokens_in
 from .blocks import FORM
 from .body import body
 from .paused import Written

@@ -8,9 +8,9 @@ answer: these are held back until something else comes, so that a refusal is sti
 from typing import Any
 
 from ...types.json import Json, NotJsonError, decode
-from ..counts import tokens_in
-from ..lines import Lines, TooLongError
+from ..frames import Lines, TooLongError
 from ..record import Counter, NotAnAnswerError, Relay
+from ..usage import tokens_in
 from .turn import LAST, RelayTurn
 
 _OPENING = frozenset({"response.created", "response.queued", "response.in_progress"})
