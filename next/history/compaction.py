@@ -115,7 +115,7 @@ def role_of(item: Any) -> Any:
 
 def is_summary(item: Any) -> bool:
     """Whether this item holds a summary."""
-    return isinstance(item, dict) and item.get("type") in _SUMMARIES
+    return isinstance(item, dict) and str(item.get("type")) in _SUMMARIES
 
 
 def written(response: Response) -> Summary | Problem:
@@ -228,7 +228,8 @@ def _expanded(body: Json, sealer: Sealer | None) -> tuple[Json, Sequence[int]]:
     kept = [
         (item, at)
         for at, item in enumerate(items[:last])
-        if (isinstance(item, dict) and item.get("type") in _SET_UP) or (_is_from_outside(item) and not window.whole)
+        if (isinstance(item, dict) and str(item.get("type")) in _SET_UP)
+        or (_is_from_outside(item) and not window.whole)
     ]
     kept += [(inner, last) for inner in window.items]
     kept += [(item, at) for at, item in enumerate(items[last + 1 :], last + 1)]

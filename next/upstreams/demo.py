@@ -183,7 +183,7 @@ class _Script:
 
 
 def _sample(schema: Any, root: Any = None, level: int = 0) -> Any:
-    """A small value that fits this schema, always the same."""
+    """A small value that fits this schema, always the same; None for what is no schema."""
     root = root or schema
     if not isinstance(schema, dict) or level > _LEVELS:
         return None
@@ -195,29 +195,37 @@ def _sample(schema: Any, root: Any = None, level: int = 0) -> Any:
     for key in ("const", "default"):
         if key in schema:
             return schema[key]
-    if schema.get("enum"):
-        return schema["enum"][0]
-    for key in ("anyOf", "oneOf", "allOf"):
-        if choices := schema.get(key):
-            known = [choice for choice in choices if choice != {"type": "null"}]
-            return _sample((known or choices)[0], root, level + 1)
-    kind = schema.get("type", "object")
-    match kind[0] if isinstance(kind, list) and kind else kind:
+    for key in ("enum", "anyOf", "oneOf", "allOf"):
+        choices = schema.get(key)
+        if isinstance(choices, list) and choices:
+            first = next((choice for choice in choices if choice != {"type": "null"}), choices[0])
+            return first if key == "enum" else _sample(first, root, level + 1)
+    kinds = schema.get("type", "object")
+    match kinds[0] if isinstance(kinds, list) and kinds else kinds:
         case "string":
-            return _FORMATTED.get(str(schema.get("format")), "demo").ljust(min(schema.get("minLength", 0), 500), ".")
+            return _FORMATTED.get(str(schema.get("format")), "demo").ljust(_count(schema, "minLength", 0), ".")
         case "integer" | "number":
-            return min(max(1, schema.get("minimum", 1)), schema.get("maximum", 1) if "maximum" in schema else 2**53)
+            least, most = schema.get("minimum"), schema.get("maximum")
+            if isinstance(least, int | float) and least > 1:
+                return least
+            return most if isinstance(most, int | float) and most < 1 else 1
         case "boolean":
             return True
         case "null":
             return None
         case "array":
             items = schema.get("items", {"type": "string"})
-            return [_sample(items, root, level + 1) for _ in range(min(max(schema.get("minItems", 1), 1), 100))]
+            return [_sample(items, root, level + 1) for _ in range(max(_count(schema, "minItems", 1), 1))]
         case _:
-            members: Json = schema.get("properties") or {}
-            names = schema.get("required")
-            return {name: _sample(members.get(name), root, level + 1) for name in (members if names is None else names)}
+            members, required = schema.get("properties"), schema.get("required")
+            members = members if isinstance(members, dict) else {}
+            names = required if isinstance(required, list) else list(members)
+            return {name: _sample(members.get(name), root, level + 1) for name in names if isinstance(name, str)}
+
+
+def _count(schema: Json, name: str, default: int) -> int:
+    value = schema.get(name)
+    return min(value, 100) if type(value) is int else default
 
 
 def _text(content: Any) -> str:
