@@ -27,8 +27,8 @@ serve: $(BIN)/am-proxy ## run the server; pass flags with ARGS="--port 9000"
 test: $(VENV)/.dev ## run all tests that need nothing else; what is skipped is for another system
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not needs and not apart" $(ARGS)
 
-test-all: programs ## install the other programs that tests need (npm, PyPI), then run all tests
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+test-all: programs ## install the other programs that tests need (npm, PyPI), then run all tests, with ten times as many random examples
+	EXAMPLES=2000 TURNS=2000 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
 test-needs: programs ## what test-all has and test has not: tests that need Chromium, Codex, nginx, …
 	$(BIN)/python -m pytest -n $(WORKERS) -m needs $(ARGS)

@@ -7,8 +7,8 @@ from typing import Any
 
 from starlette.types import Receive, Send
 
+from ..dialects.exchange import new_exchange
 from ..dialects.record import Relay
-from ..dialects.turn import new_turn
 from ..emitter.response import Lifecycle
 from ..history.compaction import is_summary, read, role_of, user_message
 from ..tools.table import SHAPES
@@ -64,12 +64,10 @@ async def _by_its_server(call: Call, raw: Json) -> bool:
     route = state.catalog.routes(request.model, caller)[0]
     if not (isinstance(route.dialect, Relay) and isinstance(route.upstream, HttpUpstream)):
         return False
-    turn, limits = (
-        new_turn(request, route.model, route.dialect, Lifecycle(request), sealer=sealer),
-        route.model.upstream,
-    )
-    refuse_if_strict(state.settings.server, turn.warnings)
-    body = {name: value for name, value in turn.body.items() if name in _SUMMARIZED}
+    exchange = new_exchange(request, route.model, route.dialect, Lifecycle(request), sealer=sealer)
+    limits = route.model.upstream
+    refuse_if_strict(state.settings.server, exchange.warnings)
+    body = {name: value for name, value in exchange.body.items() if name in _SUMMARIZED}
     try:
         async with asyncio.timeout(limits.timeout):
             told = await route.upstream.whole("/compact", body, route.key)
@@ -80,7 +78,7 @@ async def _by_its_server(call: Call, raw: Json) -> bool:
     if told is None:
         return False
     state.ended(call.scope["request_id"], caller, "completed", model=request.model)
-    await answer(call.send, 200, told, [*call.headers, *warned(turn.warnings)])
+    await answer(call.send, 200, told, [*call.headers, *warned(exchange.warnings)])
     return True
 
 

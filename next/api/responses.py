@@ -5,8 +5,8 @@ from collections.abc import Awaitable, Callable
 from msgspec.structs import replace
 from starlette.datastructures import Headers
 
+from ..dialects.exchange import new_exchange
 from ..dialects.record import Relay
-from ..dialects.turn import new_turn
 from ..emitter.response import Lifecycle
 from ..history.compaction import read
 from ..tools.table import SHAPES
@@ -61,7 +61,6 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
         ended=lambda ended: state.note(ended, caller, call.body),
         conversation=conversation,
         sealer=sealer,
-        seal_always=state.settings.seal.when == "always",
     )
 
 
@@ -76,16 +75,16 @@ async def count(call: Call) -> None:
     request, warnings, _ = read(decode(call.body), sealer, SHAPES)
     route = call.state.catalog.routes(request.model, call.caller)[0]
     model = await route.upstream.known(route.model)
-    turn = new_turn(request, model, route.dialect, Lifecycle(request), sealer=sealer)
-    warnings = turn.warnings if isinstance(route.dialect, Relay) else [*warnings, *turn.warnings]
+    exchange = new_exchange(request, model, route.dialect, Lifecycle(request), sealer=sealer)
+    warnings = exchange.warnings if isinstance(route.dialect, Relay) else [*warnings, *exchange.warnings]
     refuse_if_strict(call.state.settings.server, warnings)
     try:
-        tokens = await route.upstream.count(turn.body, route.key)
+        tokens = await route.upstream.count(exchange.body, route.key)
     except UpstreamError as failed:
         error = of_key(failed, route.key)
         problem = explained(error.problem, error.cause) if call.caller.may_know else error.problem
         raise ProblemError(problem) from None
     by = b"estimated" if tokens is None else b"upstream"
-    told = {"object": "response.input_tokens", "input_tokens": tokens or route.dialect.tokens(turn.body)}
+    told = {"object": "response.input_tokens", "input_tokens": tokens or route.dialect.tokens(exchange.body)}
     await answer(call.send, 200, told, [*call.headers, *warned(warnings), (b"x-am-token-count", by)])
     call.state.ended(call.scope["request_id"], call.caller, "counted", model=request.model)

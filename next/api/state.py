@@ -42,7 +42,8 @@ class State:
 
     def sealer(self, owner: str) -> Sealer | None:
         """Seals and opens what this caller carries; None: nothing is sealed here."""
-        return Sealer(self._seals, owner) if self._seals else None
+        always = self.settings.seal.when == "always"
+        return Sealer(self._seals, owner, always=always) if self._seals else None
 
     @contextmanager
     def running(self, turn: Turn) -> Iterator[None]:

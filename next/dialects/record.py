@@ -87,8 +87,8 @@ class Relay(NamedTuple):
     frames: Callable[[Json], Frames]
     failure: Callable[[Json], Any]
     tokens: Callable[[Json], int]
-    turn: Callable[..., Any]
-    """Makes what `dialects.turn.DialectTurn` is for the others."""
+    exchange: Callable[..., Any]
+    """Makes what `Exchange` is for the others."""
     counters: tuple[Counter, ...] = ()
     headers: Callable[[Json, Sequence[str]], dict[str, str]] = _no_headers
     models: str = "/models"

@@ -79,14 +79,16 @@ class Seals:
 class Sealer:
     """Seals for one caller, and opens what it sends back in one request, up to a limit."""
 
-    def __init__(self, seals: Seals, owner: str) -> None:
+    def __init__(self, seals: Seals, owner: str, *, always: bool = False) -> None:
+        """`always`: provider state is sealed for every client, not only for those that ask for it."""
+        self.always = always
         self._seals = seals
         self._owner = owner
         self._left = _MOST_BYTES
 
     def fresh(self) -> "Sealer":
         """A sealer for the same caller that has opened nothing yet: the same request is read once more."""
-        return Sealer(self._seals, self._owner)
+        return Sealer(self._seals, self._owner, always=self.always)
 
     def seal(self, kind: str, content: Any) -> str:
         """An envelope with this content."""

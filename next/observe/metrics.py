@@ -105,7 +105,7 @@ def count_turn(turn: "Turn", caller: Caller, models: Collection[str], took: floa
         _row(_rejected, code).inc()
     if finish == "disconnected":
         _row(_disconnects, model).inc()
-    if finish == "failed" and turn.dialect is not None and code not in _OURS:
+    if finish == "failed" and turn.exchange is not None and code not in _OURS:
         _row(_errors, upstream, code).inc()
     for name, count in turn.retries.items():
         _row(_retries, name).inc(count)

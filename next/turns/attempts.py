@@ -1,8 +1,8 @@
 """The choice of the upstream: a model's upstreams are asked in order, until one of them sends its first payload.
 
 An upstream that could not be reached, or answers 429, 502, 503 or 529, is asked again, at once or after the short wait
-that it names. If it fails again, the next of the model's upstreams is asked, in its own dialect: a new turn of the
-dialect is made for it. A request that is itself invalid is not sent to another upstream. One that refuses what it gave
+that it names. If it fails again, the next of the model's upstreams is asked, in its own dialect: a new exchange is
+made for it. A request that is itself invalid is not sent to another upstream. One that refuses what it gave
 out in an earlier turn, such as reasoning that it has signed, is asked again without it; and one that cannot enforce the
 schemas of a request, without asking it to. After the first payload no other upstream is asked.
 """
@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
 from ..catalog import Route
-from ..dialects.turn import DialectTurn
+from ..dialects.exchange import Exchange
 from ..prompt.nouns import Model
 from ..providers.table import ERROR_WORDS
 from ..types.json import Json
@@ -32,23 +32,23 @@ _ELSEWHERE = frozenset(
 """Codes of problems after which the next upstream is asked."""
 
 
-class Asked(NamedTuple):
-    """An answer that has begun, and the turn that reads it."""
+class Begun(NamedTuple):
+    """An answer that has begun, and the exchange that reads it."""
 
     route: Route
-    turn: DialectTurn
+    exchange: Exchange
     answer: Answer
     payloads: list[Json]
 
 
-async def first_payload(
+async def ask(
     routes: Sequence[Route],
-    turn: DialectTurn,
-    make: Callable[[Route], Awaitable[DialectTurn]],
+    exchange: Exchange,
+    make: Callable[[Route], Awaitable[Exchange]],
     retried: Callable[[str, str], None],
     pieces: list[bytes] | None,
-) -> Asked:
-    """The first payloads of the first upstream that sends one. `turn` is for the first route, `make` makes another.
+) -> Begun:
+    """The first payloads of the first upstream that sends one. `exchange` is for the first route, `make` makes another.
 
     `retried` is told which upstream could not take what is asked again, and why; `pieces` gets what upstreams send, for
     the record.
@@ -57,7 +57,7 @@ async def first_payload(
     """
     refusal: UpstreamError | None = None
     ways = deque(routes)
-    making: DialectTurn | None = turn
+    making: Exchange | None = exchange
     while ways:
         route = ways.popleft()
         if making is None:
@@ -66,7 +66,7 @@ async def first_payload(
             except ProblemError:
                 continue  # the request cannot be put to this model
         try:
-            return await _ask(route, making, retried, pieces)
+            return await _ask_one(route, making, retried, pieces)
         except UpstreamError as error:
             refusal, making = error, None
             if (again := _without_refused(route.model, error.problem)) is not None:
@@ -91,14 +91,14 @@ def _without_refused(model: Model, problem: Problem) -> Model | None:
     )
 
 
-async def _ask(
-    route: Route, turn: DialectTurn, retried: Callable[[str, str], None], pieces: list[bytes] | None
-) -> Asked:
+async def _ask_one(
+    route: Route, exchange: Exchange, retried: Callable[[str, str], None], pieces: list[bytes] | None
+) -> Begun:
     breaker = route.upstream.breaker
     breaker.check()
     for left in range(route.model.upstream.retries, -1, -1):
         try:
-            asked = await _opened(route, turn, pieces)
+            asked = await _opened(route, exchange, pieces)
         except UpstreamError as error:
             if not left or error.wait is None or error.wait > _PATIENCE:
                 breaker.failed(error)
@@ -111,18 +111,18 @@ async def _ask(
     raise AssertionError  # the last try returns or raises
 
 
-async def _opened(route: Route, turn: DialectTurn, pieces: list[bytes] | None) -> Asked:
+async def _opened(route: Route, exchange: Exchange, pieces: list[bytes] | None) -> Begun:
     answer: Answer | None = None
     patience = route.model.upstream.timeout
     try:
         async with asyncio.timeout(patience):
-            answer = await route.upstream.open(turn.body, route.key)
+            answer = await route.upstream.open(exchange.body, route.key)
             answer.pieces = pieces
             payloads: list[Json] | None = []
             while not payloads:
                 if (payloads := await answer.next()) is None:
                     raise no_answer(route.model.upstream.base_url)
-            asked, answer = Asked(route, turn, answer, payloads), None
+            asked, answer = Begun(route, exchange, answer, payloads), None
             return asked
     except TimeoutError:
         raise too_slow("did not answer", patience, route.model.upstream.base_url) from None

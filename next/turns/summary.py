@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from ..catalog import Route
-from ..dialects.turn import DialectTurn
+from ..dialects.exchange import Exchange
 from ..history.compaction import Conversation, Summary, written
 from ..types.problems import Problem
 from ..types.request import Request
@@ -22,8 +22,8 @@ def most_asked(route: Route) -> int | None:
 async def summarize(
     conversation: Conversation,
     route: Route,
-    make: Callable[[Request, Route], Awaitable[DialectTurn]],
-    ask: Callable[[Request, DialectTurn], Awaitable[Response]],
+    make: Callable[[Request, Route], Awaitable[Exchange]],
+    ask: Callable[[Request, Exchange], Awaitable[Response]],
 ) -> Summary:
     """The summary. Raises `UpstreamError`.
 
@@ -33,14 +33,14 @@ async def summarize(
     most = most_asked(route)
     for last in (False, True):
         request = conversation.asking()
-        turn = await make(request, route)
-        tokens = route.dialect.tokens(turn.body)
+        exchange = await make(request, route)
+        tokens = route.dialect.tokens(exchange.body)
         if most is not None and tokens > most:
             request = conversation.asking((tokens - most) * _CHARACTERS_PER_TOKEN)
-            turn = await make(request, route)
-            tokens = route.dialect.tokens(turn.body)
+            exchange = await make(request, route)
+            tokens = route.dialect.tokens(exchange.body)
         try:
-            summary = written(await ask(request, turn))
+            summary = written(await ask(request, exchange))
         except UpstreamError as error:
             if last or error.problem.code != "context_length_exceeded":
                 raise

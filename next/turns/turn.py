@@ -16,8 +16,8 @@ from functools import partial
 from msgspec.structs import replace
 
 from ..catalog import Route
+from ..dialects.exchange import Exchange, new_exchange
 from ..dialects.record import Relay
-from ..dialects.turn import DialectTurn, new_turn
 from ..emitter.response import Lifecycle
 from ..emitter.rules import ENDINGS, FOR_CODEX, Reason
 from ..fetching.attachments import fetched
@@ -31,7 +31,7 @@ from ..types.request import Request
 from ..types.response import Response, Usage
 from ..upstreams.errors import explained, too_slow
 from ..upstreams.port import Answer, UpstreamError
-from .attempts import Asked, first_payload
+from .attempts import Begun, ask
 from .signals import Client, Signals, Why
 from .summary import most_asked, summarize
 
@@ -68,13 +68,11 @@ class Turn:
         ended: Callable[["Turn"], None],
         conversation: Conversation | None = None,
         sealer: Sealer | None = None,
-        seal_always: bool = False,
     ) -> None:
         """`may_know`: the client runs this server, and is told why an upstream failed.
 
         `released` frees the turn's slot, `ended` is called when all is over.
-        `conversation`: it may have to be summarized. `sealer` is the caller's, `seal_always` whether it also seals what
-        the client does not ask for.
+        `conversation`: it may have to be summarized. `sealer` is the caller's.
         """
         self.request = request
         self.request_id = request_id
@@ -89,7 +87,7 @@ class Turn:
         """Why it failed, or was asked again, for the operator."""
         self.problem: Problem | None = None
         self.route = routes[0]
-        self.dialect: DialectTurn | None = None
+        self.exchange: Exchange | None = None
         self.finish = "left"
         """How it ended: the status of the response, or `refused` or `left`."""
         self.sent: list[bytes] | None = [] if watched else None
@@ -106,11 +104,10 @@ class Turn:
         self._ended = ended
         self._conversation = conversation
         self._sealer = sealer
-        self._seal_always = seal_always
         self._asked = request
         """What the model is asked: after a summary, this is not what was posted."""
         self._lifecycle = Lifecycle(request)
-        self._asking: asyncio.Task[Asked] | None = None
+        self._asking: asyncio.Task[Begun] | None = None
         self._untold: list[Event] = []
         """Events that were made, and not encoded."""
         self._unsent = b""
@@ -121,12 +118,12 @@ class Turn:
     @property
     def usage(self) -> Usage | None:
         """The tokens that were used."""
-        return self._lifecycle.used(self.dialect.emitter.usage if self.dialect else None)
+        return self._lifecycle.used(self.exchange.emitter.usage if self.exchange else None)
 
     @property
     def warned(self) -> int:
         """How many warnings the client got."""
-        return len(self.warnings) + len(self.dialect.late_warnings if self.dialect else ())
+        return len(self.warnings) + len(self.exchange.late_warnings if self.exchange else ())
 
     @property
     def response_id(self) -> str | None:
@@ -148,8 +145,8 @@ class Turn:
     async def _ending(self) -> Ending | None:
         """How the turn ends; None: the client has left. Behind it nothing of the turn is held any more."""
         try:
-            asked = await self._answered()
-            return await self._read(asked, told=True) if isinstance(asked, Asked) else asked
+            begun = await self._answered()
+            return await self._read(begun, told=True) if isinstance(begun, Begun) else begun
         except asyncio.CancelledError:
             why = self.signals.why
             if why is None or not self.signals.taken():
@@ -170,7 +167,7 @@ class Turn:
 
     # Asking and answering
 
-    async def _answered(self) -> Asked | list[Event]:
+    async def _answered(self) -> Begun | list[Event]:
         """The answer that is for the client; or its last events, if a summary is all it wants.
 
         Raises `UpstreamError`, or `ProblemError` for a bad request.
@@ -185,25 +182,25 @@ class Turn:
             endings = FOR_CODEX if self._for_codex else ENDINGS
             item = self._lifecycle.add(conversation.item(summary))
             return [*self._begun(), *item, self._lifecycle.last(endings[summary.ending], [], None)]
-        turn = await self._made(self._routes[0])
-        self.warnings += turn.warnings
-        if conversation is not None and self._routes[0].dialect.tokens(turn.body) > (conversation.threshold or 0):
-            turn = await self._summarized(conversation, turn)
-        asked = await self._ask(turn, self._made)
-        self.dialect = asked.turn
-        warnings = [*self._request_warnings, *asked.turn.warnings]
+        exchange = await self._made(self._routes[0])
+        self.warnings += exchange.warnings
+        if conversation is not None and self._routes[0].dialect.tokens(exchange.body) > (conversation.threshold or 0):
+            exchange = await self._summarized(conversation, exchange)
+        begun = await self._ask(exchange, self._made)
+        self.exchange = begun.exchange
+        warnings = [*self._request_warnings, *begun.exchange.warnings]
         if not self.signals.is_told and self._lifecycle.next_index == 0:
             self.warnings = warnings
         self._late = [warning for warning in warnings if warning not in self.warnings]
-        return asked
+        return begun
 
-    async def _summarized(self, conversation: Conversation, turn: DialectTurn) -> DialectTurn:
-        """The turn that goes on from a summary; or this one, if there can be none."""
+    async def _summarized(self, conversation: Conversation, exchange: Exchange) -> Exchange:
+        """The exchange that goes on from a summary; or this one, if there can be none."""
         if (warning := conversation.split(most_asked(self._routes[0]))) is not None:
-            turn.warnings.append(warning)
+            exchange.warnings.append(warning)
             self.warnings.append(warning)
             refuse_if_strict(self._server, [warning])
-            return turn
+            return exchange
         item, self._asked = conversation.going_on(await self._summary(conversation))
         self._routes = [self.route]
         events = [*self._begun(), *self._lifecycle.add(item)]
@@ -214,50 +211,50 @@ class Turn:
     async def _summary(self, conversation: Conversation) -> Summary:
         """The summary that a model writes. The client gets signs of life."""
 
-        async def made(request: Request, route: Route) -> DialectTurn:
+        async def made(request: Request, route: Route) -> Exchange:
             return await self._turn(request, route, Lifecycle(request))
 
-        async def ask(request: Request, turn: DialectTurn) -> Response:
-            asked = await self._ask(turn, partial(made, request))
+        async def answer(request: Request, exchange: Exchange) -> Response:
+            begun = await self._ask(exchange, partial(made, request))
             if conversation.threshold is None and not self.signals.is_told:
-                self.warnings = [*self._request_warnings, *asked.turn.warnings]
+                self.warnings = [*self._request_warnings, *begun.exchange.warnings]
             try:
-                if self._client.streams and (begun := self._begun()):
-                    await self._put(self._client.encode(begun))
-                events = await self._read(asked, told=False)
+                if self._client.streams and (first := self._begun()):
+                    await self._put(self._client.encode(first))
+                events = await self._read(begun, told=False)
             finally:
-                self._lifecycle.used_before = asked.turn.emitter.usage
-                asked.answer.close()
+                self._lifecycle.used_before = begun.exchange.emitter.usage
+                begun.answer.close()
                 self.answer = None
-            if asked.turn.emitter.problem is not None:
-                raise UpstreamError(asked.turn.emitter.problem)
+            if begun.exchange.emitter.problem is not None:
+                raise UpstreamError(begun.exchange.emitter.problem)
             last = events[-1]
             assert isinstance(last, LastEvent)  # noqa: S101 — what `_read` returns
             return last.response
 
-        return await summarize(conversation, self._routes[0], made, ask)
+        return await summarize(conversation, self._routes[0], made, answer)
 
-    async def _ask(self, turn: DialectTurn, make: Callable[[Route], Awaitable[DialectTurn]]) -> Asked:
-        """The first payloads of the first upstream that sends one, to this turn or to one that `make` makes."""
-        first = first_payload(self._routes, turn, make, self._retried, self.pieces)
+    async def _ask(self, exchange: Exchange, make: Callable[[Route], Awaitable[Exchange]]) -> Begun:
+        """The first payloads of the first upstream that sends one, in this exchange or in one that `make` makes."""
+        first = ask(self._routes, exchange, make, self._retried, self.pieces)
         self._asking = asking = asyncio.ensure_future(first)
         await self.signals.wait(lambda: asyncio.wait((asking,)), self._live)
-        asked = asking.result()
+        begun = asking.result()
         self._asking = None
-        self.route, self.answer = asked.route, asked.answer
+        self.route, self.answer = begun.route, begun.answer
         self.first_at = time.monotonic()
-        self.signals.answered(asked.route.model.upstream)
-        return asked
+        self.signals.answered(begun.route.model.upstream)
+        return begun
 
-    async def _read(self, asked: Asked, *, told: bool) -> list[Event]:
+    async def _read(self, begun: Begun, *, told: bool) -> list[Event]:
         """The last events of this answer. `told`: the client gets all others as they come."""
-        turn, answer, payloads = asked.turn, asked.answer, asked.payloads
-        if not isinstance(asked.route.dialect, Relay):  # which tells its own beginning
+        exchange, answer, payloads = begun.exchange, begun.answer, begun.payloads
+        if not isinstance(begun.route.dialect, Relay):  # which tells its own beginning
             self._untold += self._begun()
         while True:
             for payload in payloads:
-                events = turn.receive(payload)
-                if turn.emitter.over:
+                events = exchange.receive(payload)
+                if exchange.emitter.over:
                     return events
                 if told:
                     self._untold += events
@@ -266,27 +263,24 @@ class Turn:
                 await self._put(self._client.encode(events))
             more = await self.signals.wait(answer.next, self._live)
             if more is None:
-                return turn.end()
+                return exchange.end()
             payloads = more
 
-    async def _made(self, route: Route) -> DialectTurn:
+    async def _made(self, route: Route) -> Exchange:
         return await self._turn(self._asked, route, self._lifecycle, for_codex=self._for_codex)
 
-    async def _turn(
-        self, request: Request, route: Route, lifecycle: Lifecycle, *, for_codex: bool = False
-    ) -> DialectTurn:
+    async def _turn(self, request: Request, route: Route, lifecycle: Lifecycle, *, for_codex: bool = False) -> Exchange:
         model = await route.upstream.known(route.model)
-        turn = new_turn(
+        exchange = new_exchange(
             await fetched(request, model.upstream, model.can, self._server),
             model,
             route.dialect,
             lifecycle,
             for_codex=for_codex,
             sealer=self._sealer.fresh() if self._sealer else None,
-            seal_always=self._seal_always,
         )
-        refuse_if_strict(self._server, [*self._request_warnings, *turn.warnings])
-        return turn
+        refuse_if_strict(self._server, [*self._request_warnings, *exchange.warnings])
+        return exchange
 
     def _retried(self, upstream: str, cause: str) -> None:
         self.retries[upstream] = self.retries.get(upstream, 0) + 1
@@ -302,10 +296,10 @@ class Turn:
         """Sends a sign of life; the first one begins the response."""
         if not self._lifecycle.begun:
             events = self._lifecycle.begin()
-        elif self.dialect is None:
+        elif self.exchange is None:
             events = [self._lifecycle.in_progress([])]
         else:
-            events = self.dialect.emitter.sign_of_life()
+            events = self.exchange.emitter.sign_of_life()
         await self._put(self._client.encode(events))
 
     async def _start(self) -> None:
@@ -327,16 +321,16 @@ class Turn:
     # The end
 
     async def _finish(self, ending: Ending) -> None:
-        late = [*self._late, *(self.dialect.late_warnings if self.dialect else ())]
+        late = [*self._late, *(self.exchange.late_warnings if self.exchange else ())]
         if not isinstance(ending, Problem):
             ending = self._untold + ending
             if isinstance(last := ending[-1], LastEvent):
                 self.finish = last.response.status
-            self.problem = self.problem or (self.dialect.emitter.problem if self.dialect else None)
+            self.problem = self.problem or (self.exchange.emitter.problem if self.exchange else None)
             if self.problem is not None and not self._client.streams:
                 ending = self._failed(self.problem)
         if isinstance(ending, Problem):
-            self.problem, self.finish = ending, "failed" if self.dialect else "refused"
+            self.problem, self.finish = ending, "failed" if self.exchange else "refused"
             return await self._client.refuse(ending)
         if not self.signals.is_told:
             await self._start()
@@ -348,9 +342,9 @@ class Turn:
     def _failed(self, problem: Problem) -> Ending:
         """A refusal before the first byte, the last event of a failed response after it."""
         if not self.signals.is_told:
-            return replace(problem, message=f"{problem.failed_message}{_NO_PART}") if self.dialect else problem
+            return replace(problem, message=f"{problem.failed_message}{_NO_PART}") if self.exchange else problem
         self.problem = problem
-        emitter = self.dialect.emitter if self.dialect else None
+        emitter = self.exchange.emitter if self.exchange else None
         if emitter is not None and not emitter.over and problem.code != "internal_error":
             return emitter.fail(problem)
         output = emitter.output if emitter else []  # after a fault of ours nothing else is asked of it
@@ -369,15 +363,15 @@ class Turn:
             if why is Why.INTERRUPTED:
                 number = self._lifecycle.number()
                 events.append(InterruptAccepted(sequence_number=number, response_id=self._lifecycle.response.id))
-            if self.dialect is not None:
-                return [*events, *self.dialect.stop(reason)]
+            if self.exchange is not None:
+                return [*events, *self.exchange.stop(reason)]
             return [*events, self._lifecycle.last(ENDINGS[reason], [], None)]
         if why is Why.STOPPED:
             return self._failed(STOPPED)
         limits = self.route.model.upstream
         if why is Why.SILENT:
             return self._broke(too_slow("stopped talking", limits.timeout, limits.base_url))
-        what = "took too long" if self.dialect is not None else "did not answer"
+        what = "took too long" if self.exchange is not None else "did not answer"
         return self._broke(too_slow(what, limits.turn_timeout or 0, limits.base_url))
 
     def _close(self) -> None:
@@ -397,7 +391,7 @@ def refuse_if_strict(server: ServerSettings, warnings: Sequence[Warning]) -> Non
         raise refuse("unsupported_value", f"This server is strict. {details}")
 
 
-def _dispose(asking: "asyncio.Task[Asked]") -> None:
+def _dispose(asking: "asyncio.Task[Begun]") -> None:
     """Closes an answer that came too late."""
     if not asking.cancelled() and asking.exception() is None:
         asking.result().answer.close()

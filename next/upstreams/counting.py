@@ -8,7 +8,7 @@ import aiohttp
 
 from ..dialects.record import Counter
 from ..types.json import Json, NotJsonError, decode, encode
-from .errors import Asked, too_slow
+from .errors import Ask, too_slow
 
 _TIME = 30
 """Seconds for all addresses together."""
@@ -18,7 +18,7 @@ _MOST = 2**53
 """Counts are below this: no prompt is as long, and every JSON reader still reads it as a whole number."""
 _NOT_THERE = frozenset({404, 405, 501})
 
-Post = Callable[[str, bytes, Asked], Awaitable[tuple[aiohttp.ClientResponse, str]]]
+Post = Callable[[str, bytes, Ask], Awaitable[tuple[aiohttp.ClientResponse, str]]]
 """Posts to an address, and reads the whole answer."""
 
 
@@ -30,7 +30,7 @@ class Counting:
         """Until when each is not asked."""
         self._post = post
 
-    async def count(self, body: Json, asked: Asked) -> int | None:
+    async def count(self, body: Json, asked: Ask) -> int | None:
         """The tokens of this body; None where nobody counts. Raises `UpstreamError`."""
         for counter in [each for each, until in self._paused.items() if until <= time.monotonic()]:
             try:
@@ -47,7 +47,7 @@ class Counting:
                     return tokens
         return None
 
-    async def _count(self, counter: Counter, body: Json, asked: Asked) -> int | None:
+    async def _count(self, counter: Counter, body: Json, asked: Ask) -> int | None:
         base = asked.base_url.removesuffix("/v1") if counter.beside_v1 else asked.base_url
         response, text = await self._post(f"{base}{counter.path}", encode(counter.body(body)), asked)
         if response.status == 200 and (tokens := _tokens(text, counter.field)) is not None:

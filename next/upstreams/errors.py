@@ -33,7 +33,7 @@ _UNREACHABLE = _failed("The upstream could not be reached.")
 _INSECURE = _failed("The upstream could not be reached: no secure connection to it can be made.")
 
 
-class Asked(NamedTuple):
+class Ask(NamedTuple):
     """Who was asked what: for the words of what went wrong, and what may not be repeated to a client."""
 
     model: str

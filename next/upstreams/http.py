@@ -17,7 +17,7 @@ from ..prompt.nouns import Model
 from ..settings.tables import UpstreamSettings
 from ..types.json import Json, NotJsonError, decode, encode
 from .counting import Counting
-from .errors import Asked
+from .errors import Ask
 from .model_list import ListedModel, models_of
 from .port import Breaker, UpstreamError
 
@@ -153,16 +153,16 @@ class HttpUpstream:
             headers[name] = f"Bearer {secret}" if name == "authorization" else secret
         return headers
 
-    def _asked(self, body: Json, key: str | None) -> Asked:
+    def _asked(self, body: Json, key: str | None) -> Ask:
         secret, same_api = key or self._key, isinstance(self.dialect, Relay)
         headers = self._headers(secret, body)
-        return Asked(str(body.get("model")), secret, self._settings.base_url or "", headers, same_api)
+        return Ask(str(body.get("model")), secret, self._settings.base_url or "", headers, same_api)
 
-    async def _post_and_read(self, url: str, body: bytes, asked: Asked) -> tuple[aiohttp.ClientResponse, str]:
+    async def _post_and_read(self, url: str, body: bytes, asked: Ask) -> tuple[aiohttp.ClientResponse, str]:
         async with await self._post(url, body, asked) as response:
             return response, await text_of(response, _MOST_LIST_BYTES)
 
-    async def _post(self, url: str, body: bytes, asked: Asked) -> aiohttp.ClientResponse:
+    async def _post(self, url: str, body: bytes, asked: Ask) -> aiohttp.ClientResponse:
         used: list[bool] = []
         try:
             return await self._client().post(
@@ -187,7 +187,7 @@ _TRACE.on_connection_reuseconn.append(_was_used)
 class HttpAnswer:
     """The answer of a server, payload by payload."""
 
-    def __init__(self, response: aiohttp.ClientResponse, upstream: HttpUpstream, asked: Asked, body: Json) -> None:
+    def __init__(self, response: aiohttp.ClientResponse, upstream: HttpUpstream, asked: Ask, body: Json) -> None:
         self._response = response
         self._upstream = upstream
         self._dialect = upstream.dialect

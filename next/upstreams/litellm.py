@@ -18,7 +18,7 @@ from ..prompt.nouns import Model
 from ..settings.tables import UpstreamSettings
 from ..types.json import Json, encode
 from ..types.problems import Problem
-from .errors import Asked
+from .errors import Ask
 from .litellm_body import GEMINIS, known, load
 from .model_list import ListedModel
 from .port import Breaker, UpstreamError
@@ -58,7 +58,7 @@ class LitellmUpstream:
         litellm = await _loaded()
         own = self._settings.api_key
         secret = key or (own.get_secret_value() if own else "")
-        asked = Asked(str(body["model"]), secret, self._settings.base_url or "")
+        asked = Ask(str(body["model"]), secret, self._settings.base_url or "")
         self._check(asked, litellm)
         try:
             stream = await litellm.acompletion(**self._arguments(body, secret, litellm))
@@ -80,7 +80,7 @@ class LitellmUpstream:
             await load().close_litellm_async_clients()
             await load().module_level_aclient.close()
 
-    def _check(self, asked: Asked, litellm: Any) -> None:
+    def _check(self, asked: Ask, litellm: Any) -> None:
         if _STEERS.search(asked.model) or not asked.model.isprintable():
             message = f"There is no model of this name here: {asked.model[:100]!r}."
             raise asked.failed(Problem(code="model_not_found", message=message, param="model"))
@@ -126,7 +126,7 @@ _GEMINI_FAILED = frozenset(
 class LitellmAnswer:
     """A stream of litellm, as the chunks of a chat server."""
 
-    def __init__(self, stream: Any, asked: Asked, most: int, *, is_gemini: bool) -> None:
+    def __init__(self, stream: Any, asked: Ask, most: int, *, is_gemini: bool) -> None:
         """`stream` is a `CustomStreamWrapper` of litellm."""
         self.pieces: list[bytes] | None = None
         self._stream = stream
@@ -238,7 +238,7 @@ _UNTRANSLATED = Problem(
 _MOST_CAUSES = 20
 
 
-def _failure(error: Exception, asked: Asked, *, asking: bool) -> UpstreamError:
+def _failure(error: Exception, asked: Ask, *, asking: bool) -> UpstreamError:
     """What happened: what the first error in the chain says that can say it."""
     chain: list[BaseException] = [error]
     while (cause := chain[-1].__cause__ or chain[-1].__context__) is not None and len(chain) < _MOST_CAUSES:

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from next.catalog import Catalog
+from next.dialects.exchange import Exchange
 from next.dialects.messages.schemas import UnenforceableError, enforced
 from next.dialects.messages.server import MESSAGES
-from next.dialects.turn import DialectTurn
 from next.emitter.response import Lifecycle
 from next.history.sealing import Sealer, Seals
 from next.prompt.nouns import Model
@@ -44,10 +44,10 @@ def model_of(name: str) -> Model:
 MODELS: Final = {name: model_of(name) for name in VERSIONS}
 
 
-def turn(body: Json, model: Model) -> DialectTurn:
+def turn(body: Json, model: Model) -> Exchange:
     request, _ = parse({"model": "m", "include": ["reasoning.encrypted_content"], **body}, SHAPES)
     sealer = Sealer(Seals(["key"]), "")
-    return DialectTurn(request, model, MESSAGES, Lifecycle(request), for_codex=False, sealer=sealer)
+    return Exchange(request, model, MESSAGES, Lifecycle(request), for_codex=False, sealer=sealer)
 
 
 @settings(max_examples=int(os.environ.get("EXAMPLES", "200")), deadline=None)

@@ -308,8 +308,8 @@ def test_an_unforeseen_fault_fails_the_response() -> None:
         async with upstream([chunk("a"), 0.05, chunk("b"), 30.0]) as up:
             case = Case(client := Heard(), [up.url])
             await until(lambda: "output_text.delta" in client.types)
-            assert case.turn.dialect is not None
-            case.turn.dialect.receive = lambda _: 1 / 0  # type: ignore[method-assign,assignment,return-value]
+            assert case.turn.exchange is not None
+            case.turn.exchange.receive = lambda _: 1 / 0  # type: ignore[method-assign,assignment,return-value]
             await case.over()
             assert client.types[-1] == "failed"
             assert "ZeroDivisionError" in case.turn.cause

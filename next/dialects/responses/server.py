@@ -11,7 +11,7 @@ from ...types.json import Json, NotJsonError, decode
 from ..frames import Lines, TooLongError
 from ..record import Counter, NotAnAnswerError, Relay
 from ..usage import tokens_in
-from .turn import LAST, RelayTurn
+from .exchange import LAST, RelayExchange
 
 _OPENING = frozenset({"response.created", "response.queued", "response.in_progress"})
 _MOST_HELD = 8
@@ -135,4 +135,4 @@ def _counted(body: Json) -> Json:
 
 
 _COUNTER = Counter("/responses/input_tokens", "input_tokens", _counted, is_sure=True)
-RESPONSES = Relay("/responses", Frames, failure, tokens_of, RelayTurn, (_COUNTER,))
+RESPONSES = Relay("/responses", Frames, failure, tokens_of, RelayExchange, (_COUNTER,))

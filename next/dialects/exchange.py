@@ -1,4 +1,4 @@
-"""One response in one dialect, without I/O: what is asked, and what the client is told of the answer."""
+"""One ask and its answer, in one dialect, without I/O: what is asked, and what the client is told of the answer."""
 
 from collections.abc import Iterable
 
@@ -21,7 +21,7 @@ _CHARACTERS_PER_TOKEN = 4
 """A rough average over languages and code."""
 
 
-class DialectTurn:
+class Exchange:
     """The body for an upstream, and the events for each payload of its answer."""
 
     def __init__(
@@ -33,14 +33,11 @@ class DialectTurn:
         *,
         for_codex: bool,
         sealer: Sealer | None = None,
-        seal_always: bool = False,
     ) -> None:
-        """`seal_always`: provider state is sealed for every client, not only for those that ask for it.
-
-        Raises `ProblemError` for what this model cannot be asked.
-        """
+        """Raises `ProblemError` for what this model cannot be asked."""
         state = State(sealer, dialect.state, model) if sealer else None
-        seal = state.seal if state and (seal_always or ENCRYPTED_REASONING in request.include) else None
+        asked = sealer is not None and (sealer.always or ENCRYPTED_REASONING in request.include)
+        seal = state.seal if state and asked else None
         prompt, self._tools, warnings = build(request, model, state)
         self.model = model
         self.body, more = dialect.body(prompt, model)
@@ -100,7 +97,7 @@ class DialectTurn:
             self.emitter.feed([UsageReported(usage)])
 
 
-def new_turn(
+def new_exchange(
     request: Request,
     model: Model,
     dialect: Dialect | Relay,
@@ -108,13 +105,12 @@ def new_turn(
     *,
     for_codex: bool = False,
     sealer: Sealer | None = None,
-    seal_always: bool = False,
-) -> DialectTurn:
-    """The turn for this request, in any dialect. Raises `ProblemError`."""
+) -> Exchange:
+    """The exchange for this request, in any dialect. Raises `ProblemError`."""
     if isinstance(dialect, Relay):
-        turn: DialectTurn = dialect.turn(request, model, lifecycle, for_codex=for_codex, sealer=sealer)
-        return turn
-    return DialectTurn(request, model, dialect, lifecycle, for_codex=for_codex, sealer=sealer, seal_always=seal_always)
+        exchange: Exchange = dialect.exchange(request, model, lifecycle, for_codex=for_codex, sealer=sealer)
+        return exchange
+    return Exchange(request, model, dialect, lifecycle, for_codex=for_codex, sealer=sealer)
 
 
 def _hidden(text: str) -> ProviderStateAdded:

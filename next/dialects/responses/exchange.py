@@ -40,7 +40,7 @@ _MOVING = frozenset({"status", "completed_at", "error", "incomplete_details", "o
 _NO_WORDS = "The model's server reported an error while it answered."
 
 
-class RelayTurn:
+class RelayExchange:
     """The body for the server, and the events for each of its events. It is its own emitter."""
 
     late_warnings: Sequence[Warning] = ()
