@@ -149,8 +149,8 @@ def _is_ours(place: _Place, upstream: UpstreamSettings, server: ServerSettings) 
     """Whether this server fetches it. Of all others, Anthropic's alone takes addresses of files, and of PDF only."""
     if upstream.via == "responses":  # it gets what was posted
         return False
-    if server.fetch_urls != "auto":
-        return server.fetch_urls == "always"
+    if server.fetch_urls == "never":
+        return False
     if upstream.via == "demo":
         return False
     by_messages = upstream.via == "messages"

@@ -73,7 +73,7 @@ class ServerSettings(Table):
     """What concerns all requests."""
 
     host: str = "127.0.0.1"
-    port: Count = 8080
+    port: Annotated[int, Field(ge=0, le=65_535, strict=False)] = 8080
     workers: Count = 1
     keep_alive: Seconds = 15
     """Seconds of silence after which a client is sent a sign of life."""
@@ -87,18 +87,21 @@ class ServerSettings(Table):
     websocket: bool = True
     max_websockets: Count = 1000
     max_turns: Count = 1000
-    guest_requests_per_minute: Count = 60
-    guest_concurrency: Count = 10
-    fetch_urls: Literal["auto", "always", "never"] = "auto"
+    guest_requests_per_minute: Count = 0
+    """Of each guest; 0: any number. The same for its turns at once."""
+    guest_concurrency: Count = 0
+    fetch_urls: Literal["never", "when_needed"] = "when_needed"
+    """Whether pictures and files are fetched for upstreams that fetch none."""
     allow_private_urls: bool = False
     allowed_hosts: Words = ()
     cors_origins: Words = ()
-    shutdown_grace: Seconds = 30
+    shutdown_grace: Annotated[float, Field(ge=0, le=86_400, strict=False)] = 6
     log_format: Literal["auto", "json", "text"] = "auto"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     metrics: Literal["key", "open", "off"] = "key"
     """Who may read `/metrics`: callers with a key that may use all models, everyone, or no one."""
-    traces: bool = False
+    traces: str = ""
+    """Address of an OpenTelemetry collector; empty: no traces."""
     watch: Count | None = None
     """Turns that the record keeps. By default 200 where only this machine can call, else none."""
     record: str | None = None
@@ -171,14 +174,15 @@ class UpstreamSettings(Table):
     """How it is asked. By default as its provider is; an address without a provider is a chat server."""
     provider: str | None = None
     api_key: Secret | None = None
-    auth: Literal["own", "passthrough"] = "own"
+    auth: Literal["key", "passthrough"] = "key"
+    """Which key is sent: the upstream's, or the one that the caller sent."""
     base_url: Url | None = None
     connect_timeout: Seconds = 5
-    timeout: Seconds = 300
+    timeout: Seconds = 120
     """Longest silence: until the first payload, and between two."""
-    turn_timeout: Seconds | None = None
-    retries: Count = 1
-    breaker_failures: Count = 5
+    turn_timeout: Seconds | None = 1800
+    retries: Annotated[int, Field(ge=0, le=1, strict=False)] = 1
+    breaker_failures: Count = 10
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     system_role: Literal["system", "developer"] = "system"
     """The role of messages with instructions."""
