@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ..turns.turn import Turn
 
 log = logging.getLogger("am_proxy")
+_MOST = 20
+"""Warnings in a line."""
+_LONGEST = 250
 
 
 class _Json(logging.Formatter):
@@ -77,7 +80,7 @@ def log_turn(turn: "Turn", caller: Caller, took: float) -> None:
         "reasoning_tokens": usage.output_tokens_details.reasoning_tokens if usage else None,
         "first_token_ms": round((turn.first_at - turn.signals.began) * 1000) if turn.first_at else None,
         "duration_ms": round(took * 1000),
-        "warnings": turn.warned,
+        "warnings": [warning.details[:_LONGEST] for warning in turn.warned[:_MOST]],
         "retries": turn.retries,
         "cost_estimate": cost_of(usage, turn.route.model.settings),
     }

@@ -100,7 +100,7 @@ def count_turn(turn: "Turn", caller: Caller, models: Collection[str], took: floa
     about = (model, settings.provider or settings.via)
     _row(_requests, model, upstream, finish).inc()
     _row(_duration, *about, code).observe(took)
-    _row(_warnings, model).inc(turn.warned)
+    _row(_warnings, model).inc(len(turn.warned))
     if finish == "refused":
         _row(_rejected, code).inc()
     if finish == "disconnected":

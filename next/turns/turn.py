@@ -121,9 +121,9 @@ class Turn:
         return self._lifecycle.used(self.exchange.emitter.usage if self.exchange else None)
 
     @property
-    def warned(self) -> int:
-        """How many warnings the client got."""
-        return len(self.warnings) + len(self.exchange.late_warnings if self.exchange else ())
+    def warned(self) -> list[Warning]:
+        """The warnings that the client got."""
+        return [*self.warnings, *(self.exchange.late_warnings if self.exchange else ())]
 
     @property
     def response_id(self) -> str | None:
