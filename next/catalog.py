@@ -67,11 +67,7 @@ class Catalog:
         routes = self._of(name)
         if routes[0].takes_own_key and caller.own is None:
             raise refuse("invalid_api_key", _OWN_KEY)
-        routes = [_named(route, name, caller) for route in routes if _may_ask(route, caller)]
-        routes = [route for route in routes if route.model.upstream.via in _DIALECTS]
-        if not routes:
-            raise refuse("upstream_error", "This edition cannot ask the upstream of this model yet.")
-        return routes
+        return [_named(route, name, caller) for route in routes if _may_ask(route, caller)]
 
     def look_up(self, name: str, caller: Caller) -> ModelSettings:
         """The settings of this model. Raises `ProblemError`, always the same, if the caller may not use it."""
@@ -131,13 +127,13 @@ class Catalog:
         there = model.names.get(upstream) or model.name or name
         can = Can(**{**provider.can, **model.can.model_dump(exclude_none=True)})
         told = _adapted(Model(name, there, model, table, provider, can, self._settings.server, _origin(table)))
-        return Route(upstream, self._upstreams[upstream], _DIALECTS.get(table.via, CHAT), told, None)
+        return Route(upstream, self._upstreams[upstream], _DIALECTS[table.via], told, None)
 
 
 def _upstream(table: UpstreamSettings, most: int) -> Upstream:
     if table.via == "litellm":
         return LitellmUpstream(table, most)
-    return Demo() if table.via == "demo" else HttpUpstream(table, _DIALECTS.get(table.via, CHAT), most)
+    return Demo() if table.via == "demo" else HttpUpstream(table, _DIALECTS[table.via], most)
 
 
 def _adapted(model: Model) -> Model:
