@@ -1,6 +1,6 @@
 """`python -m next`."""
 
-from .cli.main import app
+from .cli.main import main
 
 if __name__ == "__main__":
-    app(prog_name="am-proxy")
+    main()

@@ -1,53 +1,128 @@
 """The command line."""
 
+import json
+import secrets
 import sys
+from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..settings.load import SettingsError, load
+from ..settings.gone import instead_of
+from ..settings.load import Settings, SettingsError, load
 from ..version import VERSION
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+keys = typer.Typer(no_args_is_help=True, help="Make keys for clients.")
+app.add_typer(keys, name="keys")
+
+# the flags of several commands
+Config = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="The configuration (else am-proxy.toml, here or in ~/.config/am-proxy)."),
+]
+Upstream = Annotated[str | None, typer.Option(metavar="URL", help="The address of the server that runs your models.")]
+UpstreamKey = Annotated[
+    str | None, typer.Option(metavar="KEY", help="Its key; env:NAME or file:PATH hides it from `ps`.")
+]
+Via = Annotated[str | None, typer.Option(help="How it is asked: chat, messages, responses or litellm.")]
+Provider = Annotated[
+    str | None, typer.Option(metavar="NAME", help="A provider, such as groq; its key is in its usual variable.")
+]
+
+
+def read(context: typer.Context) -> Settings:
+    """The settings of this command's flags; or every mistake in them on stderr, and the end of the program with 2."""
+    try:
+        return load(context.params["config"], context.params)
+    except SettingsError as error:
+        print(error, file=sys.stderr)
+        raise typer.Exit(2) from None
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"am-proxy {VERSION}")
+        raise typer.Exit
 
 
 @app.callback()
-def about() -> None:
-    """AM Proxy: the Responses API for any model."""
+def about(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", help="Print the version.", callback=_print_version)
+    ] = False,
+) -> None:
+    """AM Proxy gives any language model the OpenAI Responses API."""
 
 
 @app.command()
 def serve(
-    config: Annotated[Path | None, typer.Option(help="A configuration file.")] = None,
-    host: Annotated[str | None, typer.Option(help="The address to listen at.")] = None,
-    port: Annotated[int | None, typer.Option(help="The port to listen at.")] = None,
-    upstream: Annotated[str | None, typer.Option(help="The address of a model server.")] = None,
-    upstream_key: Annotated[str | None, typer.Option(help="Its key; better env:NAME or file:PATH.")] = None,
-    via: Annotated[str | None, typer.Option(help="How it is asked: chat, messages, responses or litellm.")] = None,
-    provider: Annotated[str | None, typer.Option(help="A provider, such as openai, instead of an address.")] = None,
-    *,
-    strict: Annotated[bool | None, typer.Option(help="Refuse what would cause a warning.")] = None,
+    context: typer.Context,
+    config: Config = None,
+    host: Annotated[str | None, typer.Option(help="The address to listen at (else 127.0.0.1).")] = None,
+    port: Annotated[int | None, typer.Option(help="The port to listen at, 0 for any free one (else 8080).")] = None,
+    workers: Annotated[str | None, typer.Option(help="Processes that share the port; auto: one for each core.")] = None,
+    upstream: Upstream = None,
+    upstream_key: UpstreamKey = None,
+    via: Via = None,
+    provider: Provider = None,
+    strict: Annotated[bool | None, typer.Option("--strict", help="Refuse what would cause a warning.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+    record: Annotated[str | None, typer.Option(metavar="DIR", help="Write every turn to this folder.")] = None,
     insecure_no_auth: Annotated[
-        bool | None, typer.Option(help="Serve without keys, even where others can call.")
+        bool | None, typer.Option("--insecure-no-auth", help="Serve without keys, even where others can call.")
     ] = None,
 ) -> None:
-    """Serve."""
-    from .serve import run
+    """Run the server."""
+    settings = read(context)
+    from .serve import run  # what a server needs takes longer to import than a mistake to tell
 
-    server = {"host": host, "port": port, "strict": strict, "log_level": log_level}
-    server["insecure_no_auth"] = insecure_no_auth
-    flags = {**server, "upstream": upstream, "upstream_key": upstream_key, "via": via, "provider": provider}
-    try:
-        settings = load(config, flags)
-    except SettingsError as error:
-        print(error, file=sys.stderr)
-        raise typer.Exit(2) from None
     run(settings)
 
 
 @app.command()
-def version() -> None:
-    """Print the version."""
-    print(VERSION)
+def check(
+    context: typer.Context,
+    config: Config = None,
+    upstream: Upstream = None,
+    upstream_key: UpstreamKey = None,
+    via: Via = None,
+    provider: Provider = None,
+) -> None:
+    """Print every mistake of the configuration, or the settings."""
+    from .check import show
+
+    show(read(context))
+
+
+@keys.command()
+def create(name: Annotated[str, typer.Argument(help="Its owner, as the log names them.")]) -> None:
+    """Print a new key, and the table of the configuration that lets it in. Nothing is stored."""
+    if not name.isprintable() or name != name.strip() or name.lower() in {"", "anyone", "guest"}:
+        raise typer.BadParameter("is not a name that can be used")
+    key = f"am-{secrets.token_urlsafe(32)}"  # so long that nobody finds it by its digest; scanners know the prefix
+    digest = sha256(key.encode()).hexdigest()
+    print("The client's key, printed only once (`Authorization: Bearer <key>`):", key, sep="\n\n")
+    print("\nIts table for am-proxy.toml:\n", "[[keys]]", f"name = {json.dumps(name, ensure_ascii=False)}", sep="\n")
+    print(f'sha256 = "{digest}"')
+
+
+def _gone(words: list[str]) -> str:
+    """What is said about a command or flag that there was; empty if there is none."""
+    if "://" in "".join(words[:1]):
+        return f"an address is no command: am-proxy serve --upstream {words[0]}"
+    for place, word in enumerate(takewhile(lambda word: word != "--", words)):
+        name = word.partition("=")[0]
+        if instead := instead_of(f"{words[0]} {name}" if place else name):
+            return f"{name} is gone: {instead}"
+    return ""
+
+
+def main() -> None:
+    """Runs one command. Exits with 0, with 1 where it has failed, or with 2 for a mistake of the caller."""
+    if said := _gone(sys.argv[1:]):
+        print(f"am-proxy: {said}", file=sys.stderr)
+        sys.exit(2)
+    app(prog_name="am-proxy")

@@ -65,7 +65,7 @@ def load(file: Path | None, flags: Mapping[str, Any], environ: Mapping[str, str]
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise SettingsError(f"{file}: {error}") from None
     given = {name: environ[key] for name in ServerSettings.model_fields if (key := f"AM_{name.upper()}") in environ}
-    of_server = {name: value for name, value in flags.items() if value is not None and name not in _OF_GIVEN}
+    of_server = {name: flags[name] for name in ServerSettings.model_fields if flags.get(name) is not None}
     tables["server"] = {**tables.get("server", {}), **given, **of_server}
     if environ.get("AM_SEAL_KEY"):
         tables["seal"] = {"keys": [environ["AM_SEAL_KEY"]], **tables.get("seal", {})}
