@@ -1,9 +1,10 @@
-"""Settings -> a FastAPI application."""
+"""Settings -> a FastAPI application; and what signals do to it."""
 
 import asyncio
+import gc
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from types import FrameType
 from typing import Any
@@ -22,43 +23,82 @@ from .api.search import search
 from .api.sse import on_fault, on_http_error, on_problem
 from .api.state import State
 from .api.websocket import WebSockets
-from .settings.load import Settings
+from .inspector.routes import inspector
+from .observe.log import log, set_up
+from .settings.load import Settings, SettingsError
 from .types.problems import ProblemError
+
+Read = Callable[[], Settings]
+"""Reads the settings as at the start. Raises `SettingsError`."""
+_AT_START = ("host", "port", "workers", "watch", "record", "traces", "shutdown_grace", "max_websockets")
+"""Settings of `[server]` that a running server does not take anew."""
 
 
 @contextmanager
-def signals(state: State) -> Iterator[None]:
-    """Within the block, the first signal makes the server not ready and tells the turns after the grace."""
+def signals(state: State, read: Read | None) -> Iterator[None]:
+    """Within the block, a signal to end makes the server not ready, and tells the turns after the grace.
+
+    A second SIGINT is uvicorn's: it waits no longer. SIGHUP reads the settings again.
+    """
     loop = asyncio.get_running_loop()
     former: dict[int, Any] = {}
 
     def handle(number: int, frame: FrameType | None) -> None:
-        if state.stopping:
-            number = signal.SIGINT  # the second one, at which uvicorn waits no longer
-        else:
+        if not state.stopping:
             state.stopping = True
             loop.call_soon_threadsafe(loop.call_later, state.settings.server.shutdown_grace, state.stop_turns)
         if callable(former[number]):
             former[number](number, frame)
 
-    if threading.current_thread() is threading.main_thread():  # a test serves elsewhere
+    hung_up = asyncio.Event()
+    reloads = loop.create_task(_reload(hung_up, state, read)) if read else None
+    if threading.current_thread() is threading.main_thread():  # `launch` and tests serve elsewhere
         former |= {number: signal.signal(number, handle) for number in (signal.SIGTERM, signal.SIGINT)}
+        if reloads is not None:
+            loop.add_signal_handler(signal.SIGHUP, hung_up.set)
     try:
         yield
     finally:
         for number, handler in former.items():
             signal.signal(number, handler)
+        if reloads is not None:
+            reloads.cancel()
 
 
-def build_app(settings: Settings) -> ASGIApp:
-    """The application for this configuration."""
+async def _reload(hung_up: asyncio.Event, state: State, read: Read) -> None:
+    """Serves with new settings after each signal. Where they have mistakes, the old ones hold."""
+    while await hung_up.wait():
+        hung_up.clear()
+        try:
+            settings = await asyncio.to_thread(read)
+            old, new = state.settings.server, settings.server
+            state.change(settings)
+        except SettingsError as error:
+            for mistake in str(error).splitlines():
+                log.error("configuration not reloaded, keeping the old one: %s", mistake)
+            continue
+        except Exception:
+            log.exception("configuration not reloaded, keeping the old one")
+            continue
+        set_up(new)
+        waits = [f"server.{name}" for name in _AT_START if getattr(old, name) != getattr(new, name)]
+        if waits:
+            log.warning("configuration reloaded; only after a restart: %s", ", ".join(waits))
+        else:
+            log.info("configuration reloaded")
+
+
+def build_app(settings: Settings, read: Read | None = None) -> ASGIApp:
+    """The application for this configuration. `read` makes another one of it at SIGHUP."""
     state = State(settings)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        with signals(state):
+        gc.freeze()
+        gc.set_threshold(20_000, 10, 50)
+        with signals(state, read):
             yield
-        await state.catalog.close()
+        await state.close()
 
     posted = {
         "/responses": respond,
@@ -76,7 +116,12 @@ def build_app(settings: Settings) -> ASGIApp:
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
-        routes=[*routes, WebSocketRoute("/{path:path}", WebSockets(state)), *pages(state).routes],
+        routes=[
+            *routes,
+            WebSocketRoute("/{path:path}", WebSockets(state)),
+            *inspector(state).routes,
+            *pages(state).routes,
+        ],
         redirect_slashes=False,  # a redirect would go to the host in the Host header
         lifespan=lifespan,
         exception_handlers={ProblemError: on_problem, HTTPException: on_http_error, Exception: on_fault},

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .dialects.chat.server import CHAT
 from .dialects.messages.server import MESSAGES
-from .dialects.record import Dialect, Relay
+from .dialects.record import Dialect
 from .dialects.responses.server import RESPONSES
 from .prompt.nouns import Model
 from .providers.claude import BUDGETS, OTHERS, claude_of
@@ -22,7 +22,7 @@ from .upstreams.model_list import ListedModel
 from .upstreams.port import Upstream
 
 _ANY = "*"
-_DIALECTS: dict[str, Dialect | Relay] = {
+_DIALECTS: dict[str, Dialect] = {
     "chat": CHAT, "demo": CHAT, "litellm": LITELLM, "messages": MESSAGES, "responses": RESPONSES,
 }  # fmt: skip
 """By `via`."""
@@ -40,7 +40,7 @@ class Route(NamedTuple):
     name: str
     """Of the upstream."""
     upstream: Upstream
-    dialect: Dialect | Relay
+    dialect: Dialect
     model: Model
     key: str | None
     """The key of the caller, if the upstream is asked with that."""

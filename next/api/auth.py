@@ -21,7 +21,7 @@ class Callers:
     """The keys of this server. One of them is never sent on; any other may be for an upstream."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys = {_digest(key): _caller(key) for key in settings.keys}
+        self._keys = {key.sha256: _caller(key) for key in settings.keys}
         self._server = settings.server
         self._takes_guests = any(upstream.auth == "passthrough" for upstream in settings.upstreams.values())
 
@@ -48,15 +48,14 @@ class Callers:
             )
         if self._keys:
             raise refuse("invalid_api_key", UNKNOWN_KEY)
-        forwarded = not _FORWARDED.isdisjoint(headers.keys())
-        return Caller(may_know=self._server.is_local and not self._takes_guests and not forwarded)
+        return Caller(may_know=self._server.is_local and not self._takes_guests and not is_forwarded(headers))
+
+
+def is_forwarded(headers: Headers) -> bool:
+    """Whether a proxy has passed this request on, perhaps from another machine, and says so."""
+    return not _FORWARDED.isdisjoint(headers.keys())
 
 
 def _caller(key: KeySettings) -> Caller:
-    return Caller(key.name, f"key:{key.name}", key.models, key.requests_per_minute, key.concurrency)
-
-
-def _digest(key: KeySettings) -> str:
-    if key.value is not None:
-        return sha256(key.value.get_secret_value().encode()).hexdigest()
-    return (key.sha256 or "").lower()
+    models = () if "*" in key.models else key.models
+    return Caller(key.name, f"key:{key.name}", models, key.requests_per_minute, key.concurrency)

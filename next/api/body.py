@@ -9,6 +9,7 @@ from typing import Any
 from starlette.datastructures import Headers
 from starlette.types import Receive
 
+from ..turns.turn import STOPPED
 from ..types.problems import ProblemError, refuse
 
 if sys.version_info >= (3, 14):
@@ -80,9 +81,11 @@ class LeftError(Exception):
 class Body:
     """The body of one request."""
 
-    def __init__(self, receive: Receive, headers: Headers) -> None:
+    def __init__(self, receive: Receive, headers: Headers, reading: set[asyncio.Timeout]) -> None:
+        """`reading`: the clocks of bodies that arrive; who ends the server takes them out."""
         self._receive = receive
         self._headers = headers
+        self._reading = reading
         self._more = True
 
     async def read(self, most: int) -> bytes:
@@ -96,9 +99,10 @@ class Body:
         length = self._header("content-length")
         if length.isdecimal() and int(length) > most:
             raise _too_large("body", most)
-        body = bytearray()
+        body, clock = bytearray(), asyncio.timeout(_SILENCE)
+        self._reading.add(clock)
         try:
-            async with asyncio.timeout(_SILENCE) as clock:
+            async with clock:
                 last = asyncio.get_running_loop().time() + _TIME
                 while self._more:
                     body += await self._piece()
@@ -106,7 +110,11 @@ class Body:
                         raise _too_large("body", most)
                     clock.reschedule(min(asyncio.get_running_loop().time() + _SILENCE, last))
         except TimeoutError:
+            if clock not in self._reading:
+                raise ProblemError(STOPPED) from None
             raise refuse("request_timeout", f"The body took too long: {len(body)} bytes of it have arrived.") from None
+        finally:
+            self._reading.discard(clock)
         if not encoding:
             return bytes(body)
         if len(whole := decoded(bytes(body), encoding, most)) > most:

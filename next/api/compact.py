@@ -8,7 +8,6 @@ from typing import Any
 from starlette.types import Receive, Send
 
 from ..dialects.exchange import new_exchange
-from ..dialects.record import Relay
 from ..emitter.response import Lifecycle
 from ..history.compaction import is_summary, read, role_of, user_message
 from ..tools.table import SHAPES
@@ -62,7 +61,7 @@ async def _by_its_server(call: Call, raw: Json) -> bool:
     sealer = state.sealer(caller.owner)
     request, _, _ = read(raw, sealer, SHAPES)
     route = state.catalog.routes(request.model, caller)[0]
-    if not (isinstance(route.dialect, Relay) and isinstance(route.upstream, HttpUpstream)):
+    if not (route.dialect.relays and isinstance(route.upstream, HttpUpstream)):
         return False
     exchange = new_exchange(request, route.model, route.dialect, Lifecycle(request), sealer=sealer)
     limits = route.model.upstream

@@ -40,9 +40,9 @@ class Endpoint:
         """One request."""
         state, server = self._state, self._state.settings.server
         given = Headers(scope=scope)
-        body, slot = Body(receive, given), None
+        body, slot = Body(receive, given, state.reading), None
         headers: list[tuple[bytes, bytes]] = []
-        caller, request_id = Caller(), scope["request_id"]
+        caller, request_id, data = Caller(), scope["request_id"], b""
         try:
             caller = state.callers.caller(given)
             try:
@@ -57,7 +57,7 @@ class Endpoint:
             if not await body.drop():
                 headers.append((b"connection", b"close"))
             await answer_problem(send, error.problem, headers)
-            state.ended(request_id, caller, "refused", error.problem)
+            state.ended(request_id, caller, "refused", error.problem, body=data)
         except LeftError:
             state.ended(request_id, caller, "left")
         finally:

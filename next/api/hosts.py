@@ -12,7 +12,8 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Scope
 
-from ..settings.tables import ServerSettings, is_loopback
+from ..settings.tables import ServerSettings
+from ..settings.values import is_loopback
 from ..types.problems import Problem
 from .sse import problem_response
 

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 from starlette.datastructures import Headers
 
 from ..dialects.exchange import new_exchange
-from ..dialects.record import Relay
 from ..emitter.response import Lifecycle
 from ..history.compaction import read
 from ..tools.table import SHAPES
@@ -31,7 +30,7 @@ async def run_turn(call: Call, raw: Json, client: Callable[..., Client], *, sums
     """The turn for a body, answered to a client of this kind. `sums_up`: also where its server could do it."""
     made = client(call.receive, call.send, call.headers, names_upstream=call.caller.may_know)
     turn = turn_of(call, raw, made, sums_up=sums_up)
-    with call.state.running(turn):
+    with call.state.running(turn, call.caller, call.body):
         await turn.run()
 
 
@@ -41,11 +40,11 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
     sealer = state.sealer(caller.owner)
     request, warnings, conversation = read(raw, sealer, SHAPES)
     routes = state.catalog.routes(request.model, caller)
-    if isinstance(routes[0].dialect, Relay):  # it gets what was posted
+    if routes[0].dialect.relays:  # it gets what was posted
         warnings = []
         conversation = conversation if sums_up else None
         routes = routes[:1] if request.prewarms else routes  # another one would write an answer
-    elif not any(isinstance(route.dialect, Relay) for route in routes):
+    elif not any(route.dialect.relays for route in routes):
         request.posted = {}  # it may be large, and nobody reads it
     return Turn(
         replace(request, previous_response_id=continued) if continued else request,
@@ -56,9 +55,9 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
         request_id=call.scope["request_id"],
         for_codex=_is_codex(Headers(scope=call.scope)),
         may_know=caller.may_know,
-        watched=state.record.keeps,
+        watched=state.record.notes and not caller.is_guest,
         released=lambda: state.limits.leave(call.slot),
-        ended=lambda ended: state.note(ended, caller, call.body),
+        ended=lambda ended: state.note(ended, caller),
         conversation=conversation,
         sealer=sealer,
     )
@@ -76,7 +75,7 @@ async def count(call: Call) -> None:
     route = call.state.catalog.routes(request.model, call.caller)[0]
     model = await route.upstream.known(route.model)
     exchange = new_exchange(request, model, route.dialect, Lifecycle(request), sealer=sealer)
-    warnings = exchange.warnings if isinstance(route.dialect, Relay) else [*warnings, *exchange.warnings]
+    warnings = exchange.warnings if route.dialect.relays else [*warnings, *exchange.warnings]
     refuse_if_strict(call.state.settings.server, warnings)
     try:
         tokens = await route.upstream.count(exchange.body, route.key)

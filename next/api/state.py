@@ -1,15 +1,18 @@
 """What all requests share, made of one configuration."""
 
+import asyncio
 import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from ..catalog import Catalog
 from ..history.sealing import Sealer, Seals
 from ..observe.log import log_request, log_turn
 from ..observe.metrics import count_errors, count_refused, count_turn
 from ..observe.record import Record
+from ..observe.saved import Folder
 from ..settings.load import Settings
 from ..settings.tables import Caller, SealSettings
 from ..turns.limits import Limits
@@ -21,6 +24,8 @@ from .hosts import Hosts
 
 _OWN_KEY = secrets.token_urlsafe(32)
 """Seals where no key is configured: what is sealed opens until this process ends."""
+_LINGER = 30
+"""Seconds."""
 
 
 class State:
@@ -31,14 +36,44 @@ class State:
         self.catalog = Catalog(settings)
         self.callers = Callers(settings)
         self.hosts = Hosts(settings.server)
-        self.limits = Limits()
         self._seals = _seals(settings.seal)
-        self.record = Record(settings.server.kept_turns)
+        self.limits = Limits()
+        folder = settings.server.record
+        self._saved = Folder(Path(folder)) if folder else None
+        self.record = Record(settings.server.kept_turns, self._saved.write if self._saved else None)
         self.started = int(time.time())
         self.stopping = False
         """Whether the server takes no more requests from a balancer."""
         self._stopped = False
         self._turns: set[Turn] = set()
+        self.reading: set[asyncio.Timeout] = set()
+        """The clocks of bodies that arrive."""
+        self._former: dict[Catalog, asyncio.Task[None]] = {}
+        """Catalogs that running turns still use."""
+
+    def change(self, settings: Settings) -> None:
+        """Serves with these settings from now on. What runs keeps those that it has."""
+        catalog, seals = Catalog(settings), _seals(settings.seal)  # nothing is changed if one of them fails
+        self._former[self.catalog] = asyncio.create_task(self._retire(self.catalog, frozenset(self._turns)))
+        self.settings, self.catalog, self._seals = settings, catalog, seals
+        self.callers, self.hosts = Callers(settings), Hosts(settings.server)
+
+    async def _retire(self, catalog: Catalog, turns: frozenset[Turn]) -> None:
+        """Closes a catalog behind these turns, and behind requests of a few seconds, such as counting."""
+        await asyncio.sleep(_LINGER)
+        while not turns.isdisjoint(self._turns):
+            await asyncio.sleep(_LINGER)
+        await catalog.close()
+        del self._former[catalog]
+
+    async def close(self) -> None:
+        """Close every connection to an upstream, when all turns are written."""
+        if self._saved is not None:
+            await self._saved.close()
+        for task in self._former.values():
+            task.cancel()
+        for catalog in (self.catalog, *self._former):
+            await catalog.close()
 
     def sealer(self, owner: str) -> Sealer | None:
         """Seals and opens what this caller carries; None: nothing is sealed here."""
@@ -46,36 +81,47 @@ class State:
         return Sealer(self._seals, owner, always=always) if self._seals else None
 
     @contextmanager
-    def running(self, turn: Turn) -> Iterator[None]:
-        """The turn runs within the block. Raises `ProblemError` where turns have been stopped."""
+    def running(self, turn: Turn, caller: Caller, body: bytes) -> Iterator[None]:
+        """The turn for this body runs within the block. Raises `ProblemError` where turns have been stopped."""
         if self._stopped:
             raise ProblemError(STOPPED)
         self._turns.add(turn)
+        self.record.begin(turn, caller, body)
         try:
             yield
         finally:
             self._turns.discard(turn)
 
     def stop_turns(self) -> None:
-        """Ends all turns: the grace is over."""
+        """Ends all turns, and reads no more bodies: the grace is over."""
         self._stopped = True
         for turn in list(self._turns):
             turn.signals.signal(Why.STOPPED)
+        while self.reading:
+            self.reading.pop().reschedule(0)
 
-    def note(self, turn: Turn, caller: Caller, body: bytes) -> None:
+    def note(self, turn: Turn, caller: Caller) -> None:
         """A turn has ended."""
         took = time.monotonic() - turn.signals.began
         log_turn(turn, caller, took)
-        self.record.add(turn, caller, body, took)
+        self.record.end(turn, caller, took)
         if self.settings.server.metrics != "off":
             count_turn(turn, caller, self.settings.models, took)
             count_errors(self.catalog.breakers)
 
     def ended(
-        self, request_id: str, caller: Caller, finish: str, problem: Problem | None = None, model: str | None = None
+        self,
+        request_id: str,
+        caller: Caller,
+        finish: str,
+        problem: Problem | None = None,
+        model: str | None = None,
+        body: bytes = b"",
     ) -> None:
         """A request has ended that no turn was run for: it was counted, searched, refused, or its client has left."""
         log_request(request_id, caller, model, finish, problem)
+        if problem is not None and body:
+            self.record.refused(request_id, caller, body, problem)
         if self.settings.server.metrics != "off" and finish in {"refused", "left"}:
             count_refused(problem)
 

@@ -23,6 +23,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
+from ..settings.gone import instead_of
 from ..settings.tables import Caller
 from ..turns.signals import Why
 from ..turns.turn import Turn
@@ -55,12 +56,6 @@ _BETA = "responses_websockets="
 """In `OpenAI-Beta`: the client uses the protocol as it was before its release. Codex does, and sends `stream`."""
 _ONLY_HTTP = ("background", "stream", "stream_options")
 _OF_FRAMES = {"type", "previous_response_id", *_ONLY_HTTP}
-_GONE = {
-    "response.steer": "interrupt the response, or wait for its end, and send a 'response.create'",
-    "response.inject": "send the input in a 'response.create'",
-    "stream_id": "leave it out: the turns of a connection run one after the other",
-}
-"""What there was, and what to use instead."""
 _NOT_RUNNING = "response_not_found", "No response with this 'response_id' runs on this connection."
 _NO_SUCH_MODE = "interrupt_not_supported", f"Invalid value for 'mode': the only known mode is '{_DISCARD}'."
 _NOTHING_TO_CANCEL = "No such response runs on this connection. A frame without 'response_id' is about any that runs."
@@ -153,7 +148,7 @@ class _Client:
         """
         self._continued = previous = raw.get("previous_response_id")
         if raw.get("stream_id") is not None:
-            raise refuse("invalid_value", f"'stream_id' is gone; {_GONE['stream_id']}.", "stream_id")
+            raise refuse("invalid_value", f"'stream_id' is gone; {instead_of('stream_id')}.", "stream_id")
         for key in _ONLY_HTTP[:1] if lenient else _ONLY_HTTP:
             if raw.get(key) is not None:
                 why = "every answer is streamed, and ends with its client"
@@ -274,7 +269,7 @@ class _Connection:
             slot = state.limits.enter(caller, state.settings.server)
             call = Call(state, scope, self._receive, self._send, caller, slot, [], frame)
             turn = turn_of(call, client.body_of(raw, lenient=self._lenient), client, raw.get("previous_response_id"))
-            with state.running(turn):
+            with state.running(turn, caller, frame):
                 self._turn = turn
                 await turn.run()
             if turn.finish == "left":  # it reads nothing, if it is there
@@ -287,7 +282,7 @@ class _Connection:
                 state.limits.leave(slot)
         if problem is not None:
             await client.refuse(problem)
-            state.ended(scope["request_id"], caller, "refused", problem)
+            state.ended(scope["request_id"], caller, "refused", problem, body=frame)
 
     async def _read(self) -> None:
         try:
@@ -325,7 +320,8 @@ class _Connection:
             case str(kind):
                 known = "this server takes 'response.create' frames"
                 message = f"Invalid value for 'type': {known}, and knows no '{kind[:_SHOWN]}'."
-                raise refuse("invalid_value", f"'{kind}' is gone; {_GONE[kind]}." if kind in _GONE else message, "type")
+                instead = instead_of(kind) if kind.startswith("response.") else ""
+                raise refuse("invalid_value", f"'{kind}' is gone; {instead}." if instead else message, "type")
             case other:
                 raise wrong_type("type", "a string", other)
 

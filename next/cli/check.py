@@ -3,42 +3,52 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import SecretStr
 
+from ..settings.faults import quoted
 from ..settings.load import Settings
 
 
-def show(settings: Settings) -> None:
+def show(settings: Settings, file: Path | None) -> None:
     """Prints the settings as a configuration, then the verdict on stderr."""
-    for line in _lines(settings):
-        print(line)
-    print("the configuration is valid", file=sys.stderr)
-
-
-def _lines(settings: Settings) -> Iterator[str]:
     for kind, value in settings.model_dump(exclude_defaults=True).items():
-        if isinstance(value, list):
-            for table in value:
-                yield from _table(f"[[{kind}]]", table)
-        elif kind in {"models", "upstreams"}:
+        if kind in {"models", "upstreams"}:
             for name, table in value.items():
-                yield from _table(f"[{kind}.{_name(name)}]", table)
+                _print_table(f"[{kind}.{quoted(name)}]", table)
         else:
-            yield from _table(f"[{kind}]", value)
+            for table in value if isinstance(value, list) else [value]:
+                _print_table(f"[[{kind}]]" if table is not value else f"[{kind}]", table)
+    for name in settings.models:
+        print(f"# {name} is asked at", *_ways(settings, name), sep="\n#   ")
+    if not settings.keys:
+        print("# no keys: everyone who can reach the address may use the server")
+    counted = ((settings.upstreams, "upstream"), (settings.models, "model"), (settings.keys, "key"))
+    words = [f"{len(things) or 'no'} {word}{'' if len(things) == 1 else 's'}" for things, word in counted]
+    sys.stdout.flush()
+    print(f"{file or 'the configuration'} is valid: {', '.join(words)}", file=sys.stderr)
 
 
-def _table(title: str, table: Mapping[str, Any]) -> Iterator[str]:
-    yield title
+def _print_table(title: str, table: Mapping[str, Any]) -> None:
+    print(title)
     for name, value in table.items():
-        yield f"{name} = {_toml(value)}"
-    yield ""
+        if value is not None:
+            print(f"{name} = {_toml(value)}")
+    print()
 
 
-def _name(name: str) -> str:
-    is_bare = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
-    return name if is_bare else json.dumps(name, ensure_ascii=False)
+def _ways(settings: Settings, name: str) -> Iterator[str]:
+    """Where a model leads, in order."""
+    model = settings.models[name]
+    for asked in model.asked:
+        if (upstream := settings.upstreams.get(asked)) is None:
+            yield f"what {asked} is asked at"
+            continue
+        there = model.names.get(asked) or model.name or name
+        where = upstream.base_url or upstream.provider
+        yield f"{asked} ({upstream.via}{f', {where}' if where else ''})" + (f" as {there}" if there != name else "")
 
 
 def _toml(value: Any) -> str:
@@ -46,7 +56,7 @@ def _toml(value: Any) -> str:
         case SecretStr():
             return '"***"'
         case Mapping():
-            return "{ " + ", ".join(f"{_name(name)} = {_toml(inner)}" for name, inner in value.items()) + " }"
+            return "{ " + ", ".join(f"{quoted(name)} = {_toml(inner)}" for name, inner in value.items()) + " }"
         case list() | tuple():
             return "[" + ", ".join(map(_toml, value)) + "]"
         case float() if value.is_integer():

@@ -3,6 +3,7 @@
 import json
 import secrets
 import sys
+from functools import partial
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
@@ -11,8 +12,9 @@ from typing import Annotated
 import typer
 
 from ..settings.gone import instead_of
-from ..settings.load import Settings, SettingsError, load
+from ..settings.load import SettingsError, load, unknown_variables, usual_file
 from ..version import VERSION
+from .upstream_flag import Looked, look
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
 keys = typer.Typer(no_args_is_help=True, help="Make keys for clients.")
@@ -33,10 +35,12 @@ Provider = Annotated[
 ]
 
 
-def read(context: typer.Context) -> Settings:
+def read(context: typer.Context, *, within: float = 2) -> Looked:
     """The settings of this command's flags; or every mistake in them on stderr, and the end of the program with 2."""
+    for note in unknown_variables():
+        print(f"note: {note}", file=sys.stderr)
     try:
-        return load(context.params["config"], context.params)
+        return look(context.params["config"], context.params, within=within)
     except SettingsError as error:
         print(error, file=sys.stderr)
         raise typer.Exit(2) from None
@@ -76,10 +80,10 @@ def serve(
     ] = None,
 ) -> None:
     """Run the server."""
-    settings = read(context)
+    looked = read(context)
     from .serve import run  # what a server needs takes longer to import than a mistake to tell
 
-    run(settings)
+    raise typer.Exit(run(looked, partial(load, config, looked.flags)))
 
 
 @app.command()
@@ -94,11 +98,29 @@ def check(
     """Print every mistake of the configuration, or the settings."""
     from .check import show
 
-    show(read(context))
+    looked = read(context)
+    show(looked.settings, context.params["config"] or usual_file())
+    for remark, _ in looked.remarks:
+        print(remark, file=sys.stderr)
+
+
+@app.command()
+def doctor(
+    context: typer.Context,
+    config: Config = None,
+    upstream: Upstream = None,
+    upstream_key: UpstreamKey = None,
+    via: Via = None,
+    provider: Provider = None,
+) -> None:
+    """Ask each upstream for its models, an answer and a call of a tool, and say what to do where that fails."""
+    from .doctor import examine
+
+    raise typer.Exit(examine(read(context, within=10)))
 
 
 @keys.command()
-def create(name: Annotated[str, typer.Argument(help="Its owner, as the log names them.")]) -> None:
+def create(name: Annotated[str, typer.Argument(metavar="NAME", help="Its owner, as the log names them.")]) -> None:
     """Print a new key, and the table of the configuration that lets it in. Nothing is stored."""
     if not name.isprintable() or name != name.strip() or name.lower() in {"", "anyone", "guest"}:
         raise typer.BadParameter("is not a name that can be used")
@@ -116,7 +138,7 @@ def _gone(words: list[str]) -> str:
     for place, word in enumerate(takewhile(lambda word: word != "--", words)):
         name = word.partition("=")[0]
         if instead := instead_of(f"{words[0]} {name}" if place else name):
-            return f"{name} is gone: {instead}"
+            return f"{name} is gone; {instead}"
     return ""
 
 

@@ -1,26 +1,85 @@
-"""Runs the server, and ends it."""
+"""Runs the server in one process or in several, and ends it."""
 
-import gc
+import errno
+import logging
+import multiprocessing
+import os
+import secrets
 import signal
+import socket
 import sys
+import tempfile
+import threading
+from functools import partial
+from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.supervisors import Multiprocess
 
 from ..api.protocol import Protocol
 from ..api.websocket import SocketProtocol
-from ..app import build_app
-from ..observe.log import set_up
-from ..settings.load import Settings
+from ..app import Read, build_app
+from ..observe.log import log, set_up
+from ..settings.load import Settings, SettingsError
+from ..settings.tables import ServerSettings
+from .banner import banner
+from .upstream_flag import Looked
+
+_ADVICE = {
+    errno.EADDRINUSE: "another program uses it; stop that one, or choose another port with --port (0 for any free one)",
+    errno.EACCES: "not allowed; choose a port of 1024 or more with --port",
+    errno.EADDRNOTAVAIL: "this machine does not have that address; it always has 127.0.0.1",
+}
 
 
-def run(settings: Settings) -> None:
-    """Serves until a signal."""
-    server = settings.server
+def run(looked: Looked, read: Read) -> int:
+    """Serves until a signal; the exit code. `read` reads the settings again: at SIGHUP, and in each worker."""
+    settings, server = looked.settings, looked.settings.server
     set_up(server)
-    config = uvicorn.Config(
-        build_app(settings),
-        host=server.host,
-        port=server.port,
+    for remark, is_warning in looked.remarks:
+        log.log(logging.WARNING if is_warning else logging.INFO, remark)
+    try:
+        listener = _listen(server.host, server.port)
+    except OSError as error:
+        why = "there is no such address" if isinstance(error, socket.gaierror) else _ADVICE.get(error.errno or 0)
+        print(f"am-proxy: cannot listen on {server.host} port {server.port}: {why or error.strerror}", file=sys.stderr)
+        return 1
+    with listener:
+        _announce(looked, listener)
+        if server.workers > 1:
+            return _supervise(settings, read, listener)
+        for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again at its end
+            signal.signal(number, lambda *_: sys.exit(0))
+        uvicorn.Server(config_of(build_app(settings, read), server)).run([listener])
+    return 0
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """The socket is open before anything else is made: who calls early waits, and is not refused."""
+    places = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+    return socket.create_server(places[0][4][:2], family=places[0][0], backlog=2048)
+
+
+def _announce(looked: Looked, listener: socket.socket) -> None:
+    url = url_of(listener)
+    if sys.stdout.isatty():
+        print(banner(looked.settings, url, [model.name for model in looked.found.models] if looked.found else ()))
+    else:
+        log.info("ready", extra={"fields": {"url": url, "workers": looked.settings.server.workers}})
+
+
+def url_of(listener: socket.socket) -> str:
+    """The base URL for clients on this machine."""
+    host, port = listener.getsockname()[:2]
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 — nothing listens here
+    return f"http://[{host}]:{port}/v1" if ":" in host else f"http://{host}:{port}/v1"
+
+
+def config_of(app: Any, server: ServerSettings, **more: Any) -> uvicorn.Config:
+    """How uvicorn serves this application."""
+    return uvicorn.Config(
+        app,
         http=Protocol,
         ws=SocketProtocol,
         ws_max_size=server.max_body_bytes,
@@ -31,11 +90,46 @@ def run(settings: Settings) -> None:
         server_header=False,
         timeout_keep_alive=75,
         timeout_graceful_shutdown=int(server.shutdown_grace) + 15,
+        **more,
     )
-    gc.freeze()
-    gc.set_threshold(20_000, 10, 50)
-    if sys.stdout.isatty():
-        print(f"AM Proxy is ready: http://{server.host}:{server.port}/v1")
-    for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again at its end
-        signal.signal(number, lambda *_: sys.exit(0))
-    uvicorn.Server(config).run()
+
+
+def _supervise(settings: Settings, read: Read, listener: socket.socket) -> int:
+    """Several processes. They share the socket, the key of seals, and a folder of metrics."""
+    server = settings.server
+    if not settings.seal.keys:
+        os.environ["AM_SEAL_KEY"] = secrets.token_urlsafe(32)  # any of them may get the next turn
+    if server.kept_turns:
+        log.info("with several workers there is no inspector: each would show its own turns only")
+    if any(key.requests_per_minute or key.concurrency for key in settings.keys):
+        log.warning("each worker counts for itself: a key may use up to %d times its limits", server.workers)
+    with tempfile.TemporaryDirectory(prefix="am-proxy-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        config = config_of(partial(_work, read, server), server, factory=True, workers=server.workers)
+        supervisor = Multiprocess(config, [listener])
+        supervisor.run()
+    return 1 if any(process.exitcode == uvicorn.config.STARTUP_FAILURE for process in supervisor.processes) else 0
+
+
+def _work(read: Read, server: ServerSettings) -> ASGIApp:
+    """The application of a worker."""
+    set_up(server)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the supervisor replaces its workers then
+    threading.Thread(target=_end_with_supervisor, daemon=True).start()
+    try:
+        settings = read()
+    except SettingsError as error:
+        for mistake in str(error).splitlines():
+            log.error("configuration not loaded: %s", mistake)
+        sys.exit(2)
+    set_up(settings.server)
+    quiet = settings.server.model_copy(update={"watch": 0})
+    return build_app(settings.model_copy(update={"server": quiet}))
+
+
+def _end_with_supervisor() -> None:
+    """A supervisor that was killed told nobody, and its workers would keep the port."""
+    supervisor = multiprocessing.parent_process()
+    if supervisor is not None:
+        supervisor.join()
+        os.kill(os.getpid(), signal.SIGTERM)

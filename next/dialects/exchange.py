@@ -1,6 +1,6 @@
 """One ask and its answer, in one dialect, without I/O: what is asked, and what the client is told of the answer."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from ..emitter.deltas import Delta, ProviderStateAdded, ReasoningDelta, UsageReported
 from ..emitter.emitter import Emitter
@@ -15,35 +15,37 @@ from ..types.json import Json
 from ..types.problems import Warning
 from ..types.request import ENCRYPTED_REASONING, Request
 from ..types.response import Usage
-from .record import Dialect, Relay
+from .record import Dialect, Translation
+from .responses.exchange import RelayExchange
 
 _CHARACTERS_PER_TOKEN = 4
 """A rough average over languages and code."""
 
 
-class Exchange:
+class TranslatedExchange:
     """The body for an upstream, and the events for each payload of its answer."""
 
     def __init__(
         self,
         request: Request,
         model: Model,
-        dialect: Dialect,
+        translation: Translation,
+        tokens: Callable[[Json], int],
         lifecycle: Lifecycle,
         *,
         for_codex: bool,
         sealer: Sealer | None = None,
     ) -> None:
         """Raises `ProblemError` for what this model cannot be asked."""
-        state = State(sealer, dialect.state, model) if sealer else None
+        state = State(sealer, translation.state, model) if sealer else None
         asked = sealer is not None and (sealer.always or ENCRYPTED_REASONING in request.include)
         seal = state.seal if state and asked else None
         prompt, self._tools, warnings = build(request, model, state)
         self.model = model
-        self.body, more = dialect.body(prompt, model)
+        self.body, more = translation.body(prompt, model)
         self.warnings: list[Warning] = [*warnings, *more]
-        self._tokens = dialect.tokens
-        self._reader = dialect.reader(prompt, model, seal is not None)
+        self._tokens = tokens
+        self._reader = translation.reader(prompt, model, seal is not None)
         self._hides_reasoning = model.settings.reasoning == "on_request" and not _wants_reasoning(request)
         raw = model.settings.reasoning == "text"
         self.emitter = Emitter(lifecycle, self._tools, raw_reasoning=raw, for_codex=for_codex, seal=seal)
@@ -97,20 +99,24 @@ class Exchange:
             self.emitter.feed([UsageReported(usage)])
 
 
+Exchange = TranslatedExchange | RelayExchange
+
+
 def new_exchange(
     request: Request,
     model: Model,
-    dialect: Dialect | Relay,
+    dialect: Dialect,
     lifecycle: Lifecycle,
     *,
     for_codex: bool = False,
     sealer: Sealer | None = None,
 ) -> Exchange:
     """The exchange for this request, in any dialect. Raises `ProblemError`."""
-    if isinstance(dialect, Relay):
-        exchange: Exchange = dialect.exchange(request, model, lifecycle, for_codex=for_codex, sealer=sealer)
-        return exchange
-    return Exchange(request, model, dialect, lifecycle, for_codex=for_codex, sealer=sealer)
+    if dialect.translation is None:
+        return RelayExchange(request, model, lifecycle, for_codex=for_codex, sealer=sealer)
+    return TranslatedExchange(
+        request, model, dialect.translation, dialect.tokens, lifecycle, for_codex=for_codex, sealer=sealer
+    )
 
 
 def _hidden(text: str) -> ProviderStateAdded:

@@ -8,32 +8,8 @@ from ..prompt.nouns import Model, Prompt
 from ..prompt.state import StateForm
 from ..types.json import Json
 from ..types.problems import Warning
-
-
-class NotAnAnswerError(Exception):
-    """The bytes of an answer are not in the form of this API: a phrase that says why."""
-
-    before: Sequence[Json] = ()
-    """The payloads before these bytes."""
-
-
-class Frames(Protocol):
-    """Reads the bytes of one answer."""
-
-    done: bool
-    """The answer is complete: nothing behind it is read."""
-
-    def feed(self, piece: bytes) -> list[Json]:
-        """The payloads that end in this piece. Raises `NotAnAnswerError`."""
-        ...
-
-    def end(self) -> list[Json]:
-        """The payloads that are left when no more bytes come."""
-        ...
-
-    def go_on(self) -> Json | None:
-        """At the end: the body to be posted for the rest of an answer that its server paused, which is then read on."""
-        ...
+from .frames import Frames
+from .usage import tokens_in
 
 
 class Reader(Protocol):
@@ -80,18 +56,15 @@ class Counter(NamedTuple):
     """Servers of this API count: that one fails is told to the client. Otherwise the tokens are estimated."""
 
 
-class Relay(NamedTuple):
-    """The API of model servers that have the Responses API themselves: what they say is passed on."""
+class Translation(NamedTuple):
+    """How a prompt becomes a body of this API, and the payloads of an answer become deltas."""
 
-    path: str
-    frames: Callable[[Json], Frames]
-    failure: Callable[[Json], Any]
-    tokens: Callable[[Json], int]
-    exchange: Callable[..., Any]
-    """Makes what `Exchange` is for the others."""
-    counters: tuple[Counter, ...] = ()
-    headers: Callable[[Json, Sequence[str]], dict[str, str]] = _no_headers
-    models: str = "/models"
+    body: Callable[[Prompt, Model], tuple[Json, list[Warning]]]
+    """What is posted, and warnings about what this API cannot be told."""
+    reader: Callable[[Prompt, Model, bool], Reader]
+    """The reader of an answer. The last parameter: whether it reads provider state."""
+    state: StateForm
+    """How provider state is written."""
 
 
 class Dialect(NamedTuple):
@@ -99,20 +72,25 @@ class Dialect(NamedTuple):
 
     path: str
     """Behind the base URL."""
-    body: Callable[[Prompt, Model], tuple[Json, list[Warning]]]
-    """What is posted, and warnings about what this API cannot be told."""
     frames: Callable[[Json], Frames]
     """What reads the answer to this body."""
-    reader: Callable[[Prompt, Model, bool], Reader]
-    """The reader of an answer. The last parameter: whether it reads provider state."""
     failure: Callable[[Json], Any]
     """The error that a payload is; None for any other payload."""
-    tokens: Callable[[Json], int]
-    """Estimated tokens of a body, for servers that report no usage."""
-    state: StateForm
-    """How it writes provider state."""
+    read: tuple[str, ...]
+    """The members of a body that the model reads."""
+    translation: Translation | None = None
+    """None: the API is ours, and what its servers say is passed on."""
     counters: tuple[Counter, ...] = ()
     headers: Callable[[Json, Sequence[str]], dict[str, str]] = _no_headers
     """Headers of its own, for a body and the beta features that the operator wants."""
     models: str = "/models"
     """The path of its list of models."""
+
+    @property
+    def relays(self) -> bool:
+        """Whether its servers have the Responses API themselves."""
+        return self.translation is None
+
+    def tokens(self, body: Json) -> int:
+        """Estimated tokens of a body, for servers that report no usage."""
+        return tokens_in(body, self.read)

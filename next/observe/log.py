@@ -60,11 +60,15 @@ def set_up(server: ServerSettings) -> None:
 def log_turn(turn: "Turn", caller: Caller, took: float) -> None:
     """The line of a turn."""
     level = logging.WARNING if turn.problem is not None else logging.INFO
-    if not log.isEnabledFor(level):
-        return
+    if log.isEnabledFor(level):
+        log.log(level, "turn", extra={"fields": fields_of(turn, caller, took)})
+
+
+def fields_of(turn: "Turn", caller: Caller, took: float) -> dict[str, Any]:
+    """What the line of a turn tells; the inspector shows the same."""
     usage = turn.usage
     problem = turn.problem
-    fields = {
+    return {
         "request_id": turn.request_id,
         "key": caller.name,
         "model": turn.request.model,
@@ -84,7 +88,6 @@ def log_turn(turn: "Turn", caller: Caller, took: float) -> None:
         "retries": turn.retries,
         "cost_estimate": cost_of(usage, turn.route.model.settings),
     }
-    log.log(level, "turn", extra={"fields": fields})
 
 
 def log_request(request_id: str, caller: Caller, model: str | None, finish: str, problem: Problem | None) -> None:

@@ -109,7 +109,7 @@ def _sampling(request: Request) -> dict[str, Any]:
 def _hints(request: Request, model: Model, warnings: list[Warning]) -> dict[str, Any]:
     """Parameters that do not change the answer, and that the upstream takes. A client would miss only the tier."""
     wanted = {name: value for name in HINTS if (value := getattr(request, name)) is not None}
-    taken = {name: value for name, value in wanted.items() if name in model.upstream.hints}
+    taken: Json = {name: value for name, value in wanted.items() if name in model.upstream.hints}
     if "service_tier" not in taken and wanted.get("service_tier", "auto") not in {"auto", "default"}:
         warnings.append(Warning("service_tier", "service_tier", "'service_tier' has no effect on this model."))
     return taken

@@ -20,7 +20,7 @@ _OWN = {
 
 def completed(url: str) -> str:
     """The address below which this server is asked."""
-    if "://" not in url and re.match(r"[^/]*[.:]", url):
+    if "://" not in url and re.match(r"(?!https?:)[^/]*[.:]", url):
         url = f"{'http' if _is_near(urlsplit(f'//{url}').hostname) else 'https'}://{url}"
     url = _LIST.sub("", _REQUEST.sub("", _OF_OLLAMA.sub("/v1", url.rstrip("/"))))
     parts = urlsplit(url)

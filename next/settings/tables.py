@@ -1,111 +1,139 @@
-"""The tables of a configuration, and the kinds of values in them."""
+"""The tables of a configuration. The text below a setting is also its row in docs/configuration.md."""
 
-import os
 from fnmatch import fnmatchcase
-from ipaddress import ip_address
-from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from hashlib import sha256
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args, get_origin
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
-from ..providers.table import provider_of
+from ..providers.provider import UNKNOWN
+from ..providers.table import PROVIDERS, provider_of
 from .addresses import completed, via_of
+from .values import (
+    LIST,
+    Count,
+    Digest,
+    Hosts,
+    KeyName,
+    Kilobytes,
+    Name,
+    Origins,
+    Positive,
+    Price,
+    SealKey,
+    Seconds,
+    Secret,
+    Text,
+    Url,
+    Wait,
+    Words,
+    Workers,
+    address,
+    did_you_mean,
+    is_loopback,
+)
 
 
 class Table(BaseModel):
     """A table of a configuration. An unknown name is a mistake."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _typed(cls, value: Any, info: ValidationInfo) -> Any:
+        """A text from a variable or flag as the number, list or truth that is wanted."""
+        if not isinstance(value, Text):
+            return value
+        kinds = set(_kinds(cls.model_fields[info.field_name or ""].annotation))
+        if tuple in kinds:
+            return [word.strip() for word in value.split(",") if word.strip()]
+        if bool in kinds:
+            return {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}.get(value.lower(), str(value))
+        for kind in (int, float):
+            if kind in kinds:
+                try:
+                    return kind(value)
+                except ValueError:
+                    pass
+        return str(value)
 
 
-def _referred(value: Any) -> Any:
-    """The value itself, or what `env:NAME` or `file:PATH` refers to."""
-    if not isinstance(value, str):
-        return value
-    kind, _, name = value.partition(":")
-    if kind == "env":
-        if not os.environ.get(name):
-            raise ValueError(f"the environment has no variable {name}")
-        return os.environ[name]
-    if kind == "file":
-        try:
-            return Path(name).expanduser().read_text(encoding="utf-8").strip()
-        except OSError as error:
-            raise ValueError(f"{name} cannot be read: {error.strerror}") from None
-    return value
+_TRUE = ("true", "yes", "on", "1")
+_FALSE = ("false", "no", "off", "0")
 
 
-def _listed(value: Any) -> Any:
-    """TOML has arrays only; environment variables hold words, separated by commas."""
-    if isinstance(value, str):
-        return tuple(word.strip() for word in value.split(",") if word.strip())
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _address(url: str) -> str:
-    if not url.startswith(("http://", "https://")):
-        raise ValueError("must begin with http:// or https://")
-    parts = urlsplit(url)
-    if "@" in parts.netloc:
-        raise ValueError("must not hold a user name or password: use api_key")
-    if parts.query or parts.fragment:
-        raise ValueError("must end with its path, without ? or #")
-    return url.rstrip("/")
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server that listens here. Of names, only localhost is sure."""
-    try:
-        return ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
-
-
-Secret = Annotated[SecretStr, BeforeValidator(_referred), Field(strict=False)]
-Words = Annotated[tuple[str, ...], BeforeValidator(_listed)]
-Seconds = Annotated[float, Field(gt=0, le=86_400, strict=False)]
-Count = Annotated[int, Field(ge=0, strict=False)]
-Url = Annotated[str, AfterValidator(_address)]
+def _kinds(annotation: Any) -> list[Any]:
+    return [annotation, get_origin(annotation), *(kind for each in get_args(annotation) for kind in _kinds(each))]
 
 
 class ServerSettings(Table):
-    """What concerns all requests."""
+    """How the server listens, and its limits. Each setting is also an environment variable: `port` is `AM_PORT`."""
 
-    host: str = "127.0.0.1"
-    port: Annotated[int, Field(ge=0, le=65_535, strict=False)] = 8080
-    workers: Count = 1
+    host: Name = "127.0.0.1"
+    """The address to listen on. An address that other machines can reach needs `[[keys]]`."""
+    port: Annotated[int, Field(ge=0, le=65_535)] = 8080
+    """The port to listen on; 0: any free one."""
+    workers: Workers = 1
+    """Number of processes that share the port; `"auto"`: one for each processor core that this server may use."""
     keep_alive: Seconds = 15
     """Seconds of silence after which a client is sent a sign of life."""
-    first_payload_wait: Annotated[float, Field(ge=0, le=600, strict=False)] = 5
-    """Longest time that the status line waits for the upstream's first payload: an error until then is a status."""
+    first_payload_wait: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 5
+    """Longest time, in seconds, that the status line waits for the upstream's first data. An error until then is an
+    HTTP status."""
     strict: bool = False
-    """A request that would cause a warning is refused."""
+    """True: a request that would cause a warning is refused with a 400."""
     lenient: bool = False
-    max_body_bytes: Count = 32 * 1024 * 1024
-    max_answer_bytes: Count = 64 * 1024 * 1024
+    """True: input that the model does not support, such as images, is left out with a warning. False: such a request is
+    a 400."""
+    max_body_bytes: Kilobytes = 32 * 1024 * 1024
+    """Largest request body, in bytes; a larger one is a 413."""
+    max_answer_bytes: Annotated[int, Field(ge=1024 * 1024)] = 64 * 1024 * 1024
+    """Largest answer, in bytes; a larger one fails."""
     websocket: bool = True
-    max_websockets: Count = 1000
-    max_turns: Count = 1000
+    """False: no websocket at GET /v1/responses; a client that opens one gets a 426 at once."""
+    max_websockets: Positive = 1000
+    """Largest number of open websockets; one more is a 503."""
+    max_turns: Positive = 1000
+    """Largest number of turns at the same time; one more is a 503."""
     guest_requests_per_minute: Count = 0
-    """Of each guest; 0: any number. The same for its turns at once."""
+    """Turns that each caller with its own upstream key (`auth = "passthrough"`) may start in a minute; 0: no limit."""
     guest_concurrency: Count = 0
+    """Turns of each such caller at the same time; 0: no limit."""
     fetch_urls: Literal["never", "when_needed"] = "when_needed"
-    """Whether pictures and files are fetched for upstreams that fetch none."""
+    """when_needed: this server downloads images and files for upstreams that do not download URLs."""
     allow_private_urls: bool = False
-    allowed_hosts: Words = ()
-    cors_origins: Words = ()
-    shutdown_grace: Annotated[float, Field(ge=0, le=86_400, strict=False)] = 6
-    log_format: Literal["auto", "json", "text"] = "auto"
+    """True: image and file URLs may point to private addresses."""
+    allowed_hosts: Hosts = ()
+    """Values of the `Host` header that are accepted in addition to this machine's own names. A server that other
+    machines can reach accepts any, unless this is set. `*`: any."""
+    cors_origins: Origins = ()
+    """Origins of the web pages that may call this server from a browser; by default none. `*`: all."""
+    shutdown_grace: Wait = 6
+    """Seconds after SIGTERM in which running turns may finish."""
+    log_format: Literal["auto", "text", "json"] = "auto"
+    """auto: text on a terminal, JSON elsewhere. text: one aligned line per turn, for people; json: every field, for
+    programs."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """The lowest level that is logged. The line of a turn is info."""
     metrics: Literal["key", "open", "off"] = "key"
-    """Who may read `/metrics`: callers with a key that may use all models, everyone, or no one."""
+    """Who may read `/metrics`: callers with a key that may use all models (everyone, where there are no keys),
+    everyone, or no one."""
     traces: str = ""
-    """Address of an OpenTelemetry collector; empty: no traces."""
-    watch: Count | None = None
-    """Turns that the record keeps. By default 200 where only this machine can call, else none."""
+    """Address of an OpenTelemetry collector that accepts spans over HTTP (`http://…/v1/traces`); empty: no traces."""
+    watch: Annotated[int, Field(ge=0, le=10_000)] | None = None
+    """Number of recent turns that the inspector keeps, with their requests and answers, in memory only. By default 200
+    if only this machine can call the server (no `allowed_hosts`, no `cors_origins`), otherwise 0."""
     record: str | None = None
+    """A folder to which every turn is written: requests, answers, and what upstreams are asked and send."""
     insecure_no_auth: bool = False
+    """True: serve without keys, even on an address that other machines can reach."""
+
+    @field_validator("traces")
+    @classmethod
+    def _of_a_collector(cls, url: str) -> str:
+        return url and address(url)
 
     @property
     def is_local(self) -> bool:
@@ -119,31 +147,55 @@ class ServerSettings(Table):
 
 
 class KeySettings(Table):
-    """A key of this server."""
+    """Keys of the clients. Without any, everyone who can reach the address can use the server."""
 
-    name: str
-    sha256: str | None = None
+    name: KeyName
+    """The name of its owner in the log; not `guest` or `anyone`, which stand for callers without a key of this
+    server."""
+    sha256: Digest | None = None
+    """The SHA-256 of the key, in 64 hexadecimal digits: `am-proxy keys create NAME` makes both."""
     value: Secret | None = None
+    """The key itself, instead of `sha256`; only its SHA-256 is kept."""
     models: Words = ()
-    requests_per_minute: Count | None = None
-    concurrency: Count | None = None
+    """Public model names that it may use, by default all; patterns such as `gpt-*` are possible."""
+    requests_per_minute: Positive | None = None
+    """Turns that may start in a minute; without it, there is no limit. Each process counts separately."""
+    concurrency: Positive | None = None
+    """Turns at the same time; without it, there is no limit. Each process counts separately."""
+
+    @model_validator(mode="after")
+    def _digested(self) -> Self:
+        if (self.sha256 is None) == (self.value is None):
+            raise ValueError("needs either sha256 or value, and not both")
+        if self.value is None:
+            return self
+        digest = sha256(self.value.get_secret_value().encode()).hexdigest()
+        return self.model_copy(update={"sha256": digest, "value": None})
 
 
 class SealSettings(Table):
-    """What clients carry for this server."""
+    """Encryption of what clients send back to the model: [encrypted reasoning and state](sealed-content.md)."""
 
     when: Literal["asked", "always", "never"] = "asked"
-    keys: Annotated[tuple[Secret, ...], Field(strict=False)] = ()
-    max_age_days: Annotated[float, Field(gt=0, strict=False)] | None = None
+    """asked: for clients that request it (`include` contains `reasoning.encrypted_content`)."""
+    keys: Annotated[tuple[SealKey, ...], LIST] = ()
+    """The first key encrypts, all keys decrypt. Without any, a random key is created at start: it is lost at the next
+    start, and other copies of the server do not have it. `AM_SEAL_KEY` is used where the file names none."""
+    max_age_days: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    """Days after which encrypted content is no longer accepted; without it, there is no limit."""
 
 
 class SearchSettings(Table):
-    """The server behind `POST /v1/alpha/search`."""
+    """Web search for Codex: [search](search.md)."""
 
     backend: Literal["none", "searxng", "brave", "exa", "tavily"] = "none"
+    """Which server searches: a SearXNG, Brave, Exa or Tavily; none: this server searches nothing."""
     base_url: Url | None = None
+    """Its address. SearXNG needs it: `http://127.0.0.1:8888`."""
     api_key: Secret | None = None
+    """Its API key. Brave, Exa and Tavily need one."""
     results: Annotated[int, Field(ge=1, le=20)] = 5
+    """Largest number of results of one search."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
@@ -156,6 +208,7 @@ class SearchSettings(Table):
         return self
 
 
+Hint = Literal["metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "user"]
 _PASS_IMAGE_URLS = frozenset({"azure", "openai"})
 """Providers whose servers fetch pictures by themselves. For others litellm would, from any address."""
 
@@ -168,41 +221,60 @@ def _is_chat_server(provider: Any, url: Any) -> bool:
 
 
 class UpstreamSettings(Table):
-    """A model server."""
+    """A server that runs models, and how it is asked: [providers](providers.md)."""
 
     via: Literal["chat", "messages", "responses", "litellm", "demo"]
-    """How it is asked. By default as its provider is; an address without a provider is a chat server."""
-    provider: str | None = None
+    """How it is asked: as a chat-completions server, by Anthropic's Messages API, as a Responses server, or through
+    litellm; `demo` is the embedded model. By default as its provider needs it; an address without a provider is a
+    chat-completions server."""
+    provider: Annotated[str, Field(pattern="^[a-z0-9_-]{1,64}$")] | None = None
+    """The provider: one of those whose address, key variable and peculiarities are [known](providers.md), or litellm's
+    prefix for any other."""
     api_key: Secret | None = None
+    """Its API key. By default the one in the usual variable of its provider, unless `base_url` is given."""
     auth: Literal["key", "passthrough"] = "key"
-    """Which key is sent: the upstream's, or the one that the caller sent."""
+    """Which key is sent: the upstream's `api_key`, or (passthrough) the key that the caller sent, who then needs no key
+    of this server."""
     base_url: Url | None = None
+    """Its address, without `/chat/completions`, `/messages` or `/responses` at the end."""
     connect_timeout: Seconds = 5
+    """Seconds to look up its name and connect, including TLS."""
     timeout: Seconds = 120
-    """Longest silence: until the first payload, and between two."""
+    """Seconds that it may be silent, until its first data and after that. Keep-alive comments count as silence."""
     turn_timeout: Seconds | None = 1800
-    retries: Annotated[int, Field(ge=0, le=1, strict=False)] = 1
+    """Seconds for one whole turn."""
+    retries: Annotated[int, Field(ge=0, le=1)] = 1
+    """How often a request that it could not accept (not reached, 429, 502, 503, 529) is repeated."""
     breaker_failures: Count = 10
+    """Outages in a row (not reached, silent, 502, 503, 504, 529) after which no requests are sent to it for a while; 0:
+    never."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """The name of the limit on an answer's length. OpenAI's newer models accept only the longer name, most other
+    servers the shorter."""
     system_role: Literal["system", "developer"] = "system"
-    """The role of messages with instructions."""
+    """The role of the messages with instructions."""
     strict_tools: bool = True
     """False: `strict` is removed from tools, for servers that refuse unknown keys."""
     reasoning_field: Literal["reasoning_content", "reasoning", "none"] = "reasoning_content"
     """The field in which earlier reasoning is sent back; none: it is not sent."""
-    hints: Words = ()
-    """Parameters that do not change the answer and that it takes."""
+    hints: Annotated[tuple[Hint, ...], LIST] = ()
+    """Parameters that do not change the answer and that this upstream accepts. By default all for OpenAI and Azure,
+    none for others."""
     named_tool_choice: Literal["name", "required"] = "name"
-    """How a call of one tool is asked for: by its name; or by offering that tool alone, with the word `required`."""
+    """How a call of one certain tool is required: by its name, or by offering only that tool, with the word `required`,
+    for servers that accept only a word (llama.cpp, LM Studio). By default as the provider needs it."""
     takes_image_urls: bool = True
-    """False: it does not fetch pictures, so this server does."""
-    key_header: Annotated[str, Field(pattern=r"^[A-Za-z0-9-]+$")] = "authorization"
-    betas: Words = ()
+    """False: it does not download images, so this server does (Ollama, llama.cpp)."""
+    key_header: Annotated[str, Field(pattern="^[A-Za-z0-9-]+$")] = "authorization"
+    """The header with the key: `authorization`, as `Bearer` and the key, or another with the key alone. By default
+    `x-api-key` with `via = "messages"`."""
+    betas: Annotated[tuple[Annotated[str, Field(pattern="^[a-z0-9_-]{1,64}$")], ...], LIST] = ()
+    """Beta features that each request names in the header `anthropic-beta`."""
 
     @model_validator(mode="before")
     @classmethod
     def _with_facts(cls, given: Any) -> Any:
-        """What is not given is as its provider has it. A provider's key goes to no address but the provider's."""
+        """What is not given is as its provider has it."""
         if not isinstance(given, dict):
             return given
         provider, url = given.get("provider"), given.get("base_url")
@@ -211,7 +283,7 @@ class UpstreamSettings(Table):
         if isinstance(url, str) and not provider:
             facts["via"] = via_of(url)
         if given.get("via", facts["via"]) == "messages":
-            facts |= {"key_header": "x-api-key", "hints": ("safety_identifier", "service_tier", "user")}
+            facts |= {"key_header": "x-api-key", "hints": ["safety_identifier", "service_tier", "user"]}
         facts |= given
         if facts["via"] == "litellm" and _is_chat_server(provider, url):
             facts["via"] = "chat"
@@ -222,69 +294,126 @@ class UpstreamSettings(Table):
         if "base_url" not in given:
             url = known.messages_url or known.base_url if facts["via"] == "messages" else known.base_url
             facts["base_url"] = None if facts["via"] == "litellm" else url
-            if known.key_variable and facts.get("auth") != "passthrough":
-                facts.setdefault("api_key", f"env:{known.key_variable}")
         return facts
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.via == "litellm" and not (self.provider or self.base_url):
-            raise ValueError("needs a provider or a base_url")
-        if self.via not in {"litellm", "demo"} and not self.base_url:
-            raise ValueError(f'via = "{self.via}" needs a base_url')
-        if self.via == "litellm" and self.auth == "passthrough" and not provider_of(self.provider).key_variable:
-            raise ValueError('finds keys of its own for this provider: auth = "passthrough" is not safe there')
-        if self.via == "responses" and provider_of(self.provider).functions_only:
-            words = "its Responses API knows functions only. Leave via out, and it is asked by chat completions"
-            raise ValueError(f'via = "responses" is not for {self.provider}: {words}')
-        if self.auth == "passthrough" and self.api_key:
-            raise ValueError('takes either api_key or auth = "passthrough"')
+        known = provider_of(self.provider)
+        message = ""
+        match self.via:
+            case "demo" if self.provider or self.api_key or self.base_url or self.auth == "passthrough":
+                message = 'via = "demo" takes no provider, api_key or base_url: it runs inside this server'
+            case "litellm" if known is UNKNOWN and (near := did_you_mean(self.provider or "", _PROVIDERS, 0.8)):
+                message = f'there is no provider "{self.provider}"{near}'
+            case "litellm" if not self.provider and not self.base_url:
+                message = "needs a provider or a base_url"
+            case "chat" | "messages" | "responses" if self.provider and known is UNKNOWN:
+                near = did_you_mean(self.provider, _PROVIDERS)
+                message = f'there is no provider "{self.provider}"{near}: leave it out, and give a base_url'
+            case "chat" | "messages" | "responses" if not self.base_url:
+                message = f'via = "{self.via}" needs a base_url'
+            case "responses" if known.functions_only:
+                words = "its Responses API knows functions only. Leave via out, and it is asked by chat completions"
+                message = f'via = "responses" is not for {self.provider}: {words}'
+            case "litellm" if self.auth == "passthrough" and not known.key_variable:
+                message = f'litellm finds keys of its own for {self.provider}: auth = "passthrough" is not safe there'
+            case _ if self.auth == "passthrough" and self.api_key:
+                message = 'takes either api_key or auth = "passthrough"'
+        if message:
+            raise ValueError(message)
         return self
 
 
-Price = Annotated[float, Field(ge=0, strict=False)]
+_PROVIDERS = [name for each in PROVIDERS for name in (each.name, *each.aliases)]
 
 
 class Can(Table):
-    """What a model can do, where that is not known."""
+    """What the model supports, where that is not known. What nothing is known of is assumed to be supported."""
 
     vision: bool | None = None
+    """Accepts images."""
     files: bool | None = None
+    """Accepts files, such as PDF."""
     audio: bool | None = None
+    """Accepts audio."""
     tools: bool | None = None
+    """Calls tools."""
     parallel_calls: bool | None = None
+    """Can be limited to one tool call at a time (`parallel_tool_calls`)."""
     strict_tools: bool | None = None
+    """Its server enforces the schema of a strict tool."""
     reasoning: bool | None = None
-    structured_output: Words | None = None
+    """Its reasoning effort can be set; `reasoning_efforts` lists the efforts that it supports."""
+    structured_output: Annotated[tuple[Literal["json_schema", "json_object"], ...], LIST] | None = None
+    """The formats that its server enforces. Others are described to the model as an instruction."""
     verbosity: bool | None = None
+    """Has a setting for the length of its answers."""
 
 
 class ModelSettings(Table):
-    """A model by the name that clients use; `*` is any other name."""
+    """A model under its public name, which clients use. `[models."*"]` stands for every other name."""
 
-    upstream: str | None = None
+    upstream: Name | None = None
+    """The table of `[upstreams]` that serves it."""
     upstreams: Words = ()
-    """Names of upstreams, or of other models that are asked instead, in order."""
-    name: str | None = None
-    """Its name at its upstream."""
-    names: dict[str, str] = {}
-    """The same by upstream."""
+    """Several instead of one, tried in this order until one sends its first data: `upstreams = ["local", "cloud"]` with
+    `names = { cloud = "gpt-5" }`. A name here may also be that of another model."""
+    name: Name | None = None
+    """Its name at the upstream; by default the public name."""
+    names: dict[str, Name] = {}
+    """Its name at single upstreams, where it differs."""
     system_messages: Literal["keep", "merge_head", "as_user"] = "keep"
+    """Where system messages go. keep: they stay in place; merge_head: all are merged into one at the start; as_user:
+    they become user messages."""
     alternating_roles: bool | None = None
+    """True: its chat template requires that user and assistant messages alternate, so consecutive user messages are
+    merged, and later system messages become user messages. By default true for models with `gemma` in their name."""
     reasoning: Literal["summary", "text", "on_request"] = "summary"
+    """How its reasoning is sent to clients. summary: as a summary, which every client shows; text: as raw text;
+    on_request: as a summary, but only to clients that request a summary or encrypted reasoning."""
     give_back_reasoning: bool = True
+    """Whether earlier reasoning is sent back to the upstream."""
     think_tags: bool = False
+    """True: `<think>…</think>` at the start of the text is reasoning."""
     web_search: bool = False
+    """True: the upstream searches the web itself if the client offers `web_search`."""
     cache_control: Literal["off", "auto"] | None = None
+    """auto: marks the part of a prompt to cache (tools, system message, and the conversation so far), for Claude at any
+    provider; off: no marks. By default auto for Claude with `via = "messages"`, and over litellm at Anthropic, Bedrock
+    and Vertex AI; off for others."""
     cache_ttl: Literal["5m", "1h"] | None = None
+    """How long a prompt stays in the cache after its last use, by default `"5m"`. Anthropic charges more for prompts
+    that it keeps for an hour."""
     image_output: bool = False
-    context_window: Count | None = None
+    """True: the model can create images, and is asked to."""
+    context_window: Positive | None = None
+    """Length of its context in tokens, for clients that request a catalogue of models, such as Codex, and for
+    summaries. By default what its server says."""
     input_price: Price | None = None
+    """Dollars for a million input tokens, for estimates of what turns cost; needs `output_price`. By default the
+    provider's usual price, if that is known. Nothing is limited by it."""
     cached_input_price: Price | None = None
+    """Dollars for a million input tokens that the upstream has read from its cache; by default as `input_price`."""
     output_price: Price | None = None
-    reasoning_efforts: Words = ()
+    """Dollars for a million output tokens."""
+    reasoning_efforts: Annotated[
+        tuple[Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"], ...], LIST
+    ] = ()
+    """Reasoning efforts that the model supports; any other is changed to one of these. Also in that catalogue."""
     codex: dict[str, Any] = {}
+    """What its entry in Codex's catalogue says beside, as it is: `codex = { tool_mode = "direct" }`."""
     can: Can = Can()
+    """What the model can do, where that is not known."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> Self:
+        if self.upstream and self.upstreams:
+            raise ValueError("needs either upstream or upstreams, and not both")
+        if (self.input_price is None) != (self.output_price is None) or (
+            self.cached_input_price is not None and self.input_price is None
+        ):
+            raise ValueError("needs both input_price and output_price, or no price at all")
+        return self
 
     @property
     def asked(self) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from ..providers.table import ERROR_WORDS
 from ..types.json import Json
 from ..types.problems import Problem, ProblemError
 from ..upstreams.errors import no_answer, of_key, too_slow
-from ..upstreams.port import Answer, UpstreamError
+from ..upstreams.port import Answer, AskRecord, UpstreamError
 
 _PATIENCE = 5
 """Seconds that an upstream may ask us to wait before it is asked again."""
@@ -46,12 +46,12 @@ async def ask(
     exchange: Exchange,
     make: Callable[[Route], Awaitable[Exchange]],
     retried: Callable[[str, str], None],
-    pieces: list[bytes] | None,
+    asks: list[AskRecord] | None,
 ) -> Begun:
     """The first payloads of the first upstream that sends one. `exchange` is for the first route, `make` makes another.
 
-    `retried` is told which upstream could not take what is asked again, and why; `pieces` gets what upstreams send, for
-    the record.
+    `retried` is told which upstream could not take what is asked again, and why; `asks` gets what upstreams are asked
+    and send, for the record.
 
     Raises `UpstreamError` if all refuse: the last refusal.
     """
@@ -66,7 +66,7 @@ async def ask(
             except ProblemError:
                 continue  # the request cannot be put to this model
         try:
-            return await _ask_one(route, making, retried, pieces)
+            return await _ask_one(route, making, retried, asks)
         except UpstreamError as error:
             refusal, making = error, None
             if (again := _without_refused(route.model, error.problem)) is not None:
@@ -92,13 +92,13 @@ def _without_refused(model: Model, problem: Problem) -> Model | None:
 
 
 async def _ask_one(
-    route: Route, exchange: Exchange, retried: Callable[[str, str], None], pieces: list[bytes] | None
+    route: Route, exchange: Exchange, retried: Callable[[str, str], None], asks: list[AskRecord] | None
 ) -> Begun:
     breaker = route.upstream.breaker
     breaker.check()
     for left in range(route.model.upstream.retries, -1, -1):
         try:
-            asked = await _opened(route, exchange, pieces)
+            asked = await _opened(route, exchange, asks)
         except UpstreamError as error:
             if not left or error.wait is None or error.wait > _PATIENCE:
                 breaker.failed(error)
@@ -111,13 +111,15 @@ async def _ask_one(
     raise AssertionError  # the last try returns or raises
 
 
-async def _opened(route: Route, exchange: Exchange, pieces: list[bytes] | None) -> Begun:
+async def _opened(route: Route, exchange: Exchange, asks: list[AskRecord] | None) -> Begun:
     answer: Answer | None = None
+    record = None
+    if asks is not None:
+        asks.append(record := AskRecord(route.name, route.model.upstream_name))
     patience = route.model.upstream.timeout
     try:
         async with asyncio.timeout(patience):
-            answer = await route.upstream.open(exchange.body, route.key)
-            answer.pieces = pieces
+            answer = await route.upstream.open(exchange.body, route.key, record)
             payloads: list[Json] | None = []
             while not payloads:
                 if (payloads := await answer.next()) is None:
@@ -125,9 +127,12 @@ async def _opened(route: Route, exchange: Exchange, pieces: list[bytes] | None) 
             asked, answer = Begun(route, exchange, answer, payloads), None
             return asked
     except TimeoutError:
-        raise too_slow("did not answer", patience, route.model.upstream.base_url) from None
-    except UpstreamError as error:
-        raise of_key(error, route.key) from None
+        error = too_slow("did not answer", patience, route.model.upstream.base_url)
+    except UpstreamError as failed:
+        error = of_key(failed, route.key)
     finally:
         if answer is not None:
             answer.close()
+    if record is not None:
+        record.refused(error)
+    raise error

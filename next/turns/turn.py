@@ -17,7 +17,6 @@ from msgspec.structs import replace
 
 from ..catalog import Route
 from ..dialects.exchange import Exchange, new_exchange
-from ..dialects.record import Relay
 from ..emitter.response import Lifecycle
 from ..emitter.rules import ENDINGS, FOR_CODEX, Reason
 from ..fetching.attachments import fetched
@@ -30,7 +29,7 @@ from ..types.problems import Problem, ProblemError, Warning, refuse
 from ..types.request import Request
 from ..types.response import Response, Usage
 from ..upstreams.errors import explained, too_slow
-from ..upstreams.port import Answer, UpstreamError
+from ..upstreams.port import Answer, AskRecord, UpstreamError
 from .attempts import Begun, ask
 from .signals import Client, Signals, Why
 from .summary import most_asked, summarize
@@ -90,10 +89,10 @@ class Turn:
         self.exchange: Exchange | None = None
         self.finish = "left"
         """How it ended: the status of the response, or `refused` or `left`."""
-        self.sent: list[bytes] | None = [] if watched else None
-        """What the client got, for the record."""
-        self.pieces: list[bytes] | None = [] if watched else None
-        """What upstreams sent, for the record."""
+        self.sent: list[tuple[float, bytes]] | None = [] if watched else None
+        """What the client got, and when, for the record."""
+        self.asks: list[AskRecord] | None = [] if watched else None
+        """What upstreams were asked, and sent, for the record."""
         self.answer: Answer | None = None
         self._routes: Sequence[Route] = routes
         self._client = client
@@ -173,7 +172,7 @@ class Turn:
         Raises `UpstreamError`, or `ProblemError` for a bad request.
         """
         conversation = self._conversation
-        relays = isinstance(self._routes[0].dialect, Relay)  # a server with the same API prepares its cache itself
+        relays = self._routes[0].dialect.relays  # a server with the same API prepares its cache itself
         if not self.request.generate or (self.request.prewarms and not relays):
             self.warnings += (await self._made(self._routes[0])).warnings
             return [*self._begun(), self._lifecycle.last(ENDINGS["end"], [], _NOTHING)]
@@ -236,7 +235,7 @@ class Turn:
 
     async def _ask(self, exchange: Exchange, make: Callable[[Route], Awaitable[Exchange]]) -> Begun:
         """The first payloads of the first upstream that sends one, in this exchange or in one that `make` makes."""
-        first = ask(self._routes, exchange, make, self._retried, self.pieces)
+        first = ask(self._routes, exchange, make, self._retried, self.asks)
         self._asking = asking = asyncio.ensure_future(first)
         await self.signals.wait(lambda: asyncio.wait((asking,)), self._live)
         begun = asking.result()
@@ -249,7 +248,7 @@ class Turn:
     async def _read(self, begun: Begun, *, told: bool) -> list[Event]:
         """The last events of this answer. `told`: the client gets all others as they come."""
         exchange, answer, payloads = begun.exchange, begun.answer, begun.payloads
-        if not isinstance(begun.route.dialect, Relay):  # which tells its own beginning
+        if not begun.route.dialect.relays:  # which tells its own beginning
             self._untold += self._begun()
         while True:
             for payload in payloads:
@@ -314,9 +313,9 @@ class Turn:
         sent = self._unsent
         await self._client.send(sent)
         self._unsent = b""
+        self.signals.sent_at = now = time.monotonic()
         if self.sent is not None:
-            self.sent.append(sent)
-        self.signals.sent_at = time.monotonic()
+            self.sent.append((now, sent))
 
     # The end
 
@@ -336,7 +335,7 @@ class Turn:
             await self._start()
         data = self._unsent + self._client.encode(ending, late)
         if self.sent is not None:
-            self.sent.append(data)
+            self.sent.append((time.monotonic(), data))
         return await self._client.finish(data, late)
 
     def _failed(self, problem: Problem) -> Ending:

@@ -9,7 +9,7 @@ from ..prompt.nouns import Model
 from ..types.json import Json, encode
 from ..types.problems import Problem
 from .model_list import ListedModel
-from .port import Breaker, UpstreamError
+from .port import AskRecord, Breaker, UpstreamError
 
 _ABOUT = (
     "I am demo, a scripted model that lives inside AM Proxy. I know no facts and need no key. "
@@ -49,8 +49,10 @@ class Demo:
     def __init__(self) -> None:
         self.breaker = Breaker(0)
 
-    async def open(self, body: Json, key: str | None) -> "DemoAnswer":
+    async def open(self, body: Json, key: str | None, record: AskRecord | None = None) -> "DemoAnswer":
         """Its answer to this body."""
+        if record is not None:
+            record.body = encode(body)
         script = _Script(body)
         if "busy" in script.words:
             problem = Problem(code="rate_limit_exceeded", message="The demo was asked to be busy.", retry_after=1)
@@ -79,7 +81,6 @@ class DemoAnswer:
     def __init__(self, script: "_Script") -> None:
         self._chunks = script.chunks()
         self._pause = _SLOW if script.has("slow") else _PACE if "long" in script.words else 0
-        self.pieces: list[bytes] | None = None
 
     async def next(self) -> list[Json] | None:
         """The next chunk."""

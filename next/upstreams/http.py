@@ -12,14 +12,15 @@ from types import SimpleNamespace
 
 import aiohttp
 
-from ..dialects.record import Dialect, NotAnAnswerError, Relay
+from ..dialects.frames import NotAnAnswerError
+from ..dialects.record import Dialect
 from ..prompt.nouns import Model
 from ..settings.tables import UpstreamSettings
 from ..types.json import Json, NotJsonError, decode, encode
 from .counting import Counting
 from .errors import Ask
 from .model_list import ListedModel, models_of
-from .port import Breaker, UpstreamError
+from .port import AskRecord, Breaker, UpstreamError
 
 _LIST_LASTS = 60
 """Seconds after which a server is asked again for its models."""
@@ -56,7 +57,7 @@ def session(connect: float, headers: Mapping[str, str], *, kept: bool = True) ->
 class HttpUpstream:
     """A server at an address that speaks one dialect. The key goes nowhere but to it."""
 
-    def __init__(self, settings: UpstreamSettings, dialect: Dialect | Relay, most: int) -> None:
+    def __init__(self, settings: UpstreamSettings, dialect: Dialect, most: int) -> None:
         """`most`: bytes of one answer."""
         self.breaker = Breaker(settings.breaker_failures)
         self.dialect = dialect
@@ -71,25 +72,30 @@ class HttpUpstream:
         """By whether connections are used again."""
         self._counting = Counting(dialect.counters, self._post_and_read)
 
-    async def open(self, body: Json, key: str | None) -> "HttpAnswer":
+    async def open(self, body: Json, key: str | None, record: AskRecord | None = None) -> "HttpAnswer":
         """Ask, and wait for the head of the answer. Raises `UpstreamError`."""
         if self._streams_without:
             body = {name: value for name, value in body.items() if name != "stream_options"}
-        asked = self._asked(body, key)
+        asked, data = self._asked(body, key), encode(body)
+        if record is not None:
+            record.body = data
         try:
-            response = await self._post(_url(asked.base_url, self.dialect.path), encode(body), asked)
+            response = await self._post(_url(asked.base_url, self.dialect.path), data, asked)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise asked.unreached(error) from None
         accepted = 200 <= response.status < 300
         if accepted and response.headers.get("content-encoding", "identity") == "identity":
-            return HttpAnswer(response, self, asked, body)
+            return HttpAnswer(response, self, asked, body, record)
         try:
             if accepted:
                 raise asked.invalid("the answer is compressed")
             text = await text_of(response, _MOST_ERROR_BYTES)
+            if record is not None:
+                record.status = response.status
+                record.pieces.append((time.monotonic(), text.encode()))
             if response.status in {400, 422} and "stream_options" in text and "stream_options" in body:
                 self._streams_without = True  # from now on
-                return await self.open(body, key)
+                return await self.open(body, key, record)
             raise asked.refused(response.status, text, response.headers)
         finally:
             response.close()
@@ -154,7 +160,7 @@ class HttpUpstream:
         return headers
 
     def _asked(self, body: Json, key: str | None) -> Ask:
-        secret, same_api = key or self._key, isinstance(self.dialect, Relay)
+        secret, same_api = key or self._key, self.dialect.relays
         headers = self._headers(secret, body)
         return Ask(str(body.get("model")), secret, self._settings.base_url or "", headers, same_api)
 
@@ -187,7 +193,14 @@ _TRACE.on_connection_reuseconn.append(_was_used)
 class HttpAnswer:
     """The answer of a server, payload by payload."""
 
-    def __init__(self, response: aiohttp.ClientResponse, upstream: HttpUpstream, asked: Ask, body: Json) -> None:
+    def __init__(
+        self,
+        response: aiohttp.ClientResponse,
+        upstream: HttpUpstream,
+        asked: Ask,
+        body: Json,
+        record: AskRecord | None,
+    ) -> None:
         self._response = response
         self._upstream = upstream
         self._dialect = upstream.dialect
@@ -199,8 +212,7 @@ class HttpAnswer:
         self._ended = False
         self._failure: UpstreamError | None = None
         """What came behind the last payloads."""
-        self.pieces: list[bytes] | None = None
-        """What was read, for the record, if there is one."""
+        self._pieces = None if record is None else record.pieces
 
     async def next(self) -> list[Json] | None:
         """The next payloads, perhaps none yet; None at the end. It may be cancelled, and called again."""
@@ -215,8 +227,8 @@ class HttpAnswer:
         self._left -= len(piece)
         if self._left < 0:
             raise self._asked.too_large()
-        if self.pieces is not None:
-            self.pieces.append(piece)
+        if self._pieces is not None:
+            self._pieces.append((time.monotonic(), piece))
         self._ended = not piece
         try:
             payloads = self._frames.feed(piece) if piece else self._frames.end()
@@ -280,7 +292,9 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
             while await response.content.readany():
                 pass
     except (TimeoutError, aiohttp.ClientError, OSError):
-        response.close()
+        pass
+    finally:
+        response.close()  # nothing happens to the connection where all was read
 
 
 async def text_of(response: aiohttp.ClientResponse, most: int) -> str:

@@ -6,6 +6,7 @@ looked for in the chain of an error. litellm invents a finish reason for an answ
 
 import asyncio
 import re
+import time
 from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import suppress
 from copy import deepcopy
@@ -21,7 +22,7 @@ from ..types.problems import Problem
 from .errors import Ask
 from .litellm_body import GEMINIS, known, load
 from .model_list import ListedModel
-from .port import Breaker, UpstreamError
+from .port import AskRecord, Breaker, UpstreamError
 
 _NEVER = 86_400.0
 """Seconds: all clocks are the turn's."""
@@ -53,8 +54,10 @@ class LitellmUpstream:
         await _loaded()
         return known(model)
 
-    async def open(self, body: Json, key: str | None) -> "LitellmAnswer":
+    async def open(self, body: Json, key: str | None, record: AskRecord | None = None) -> "LitellmAnswer":
         """Ask. Raises `UpstreamError`."""
+        if record is not None:
+            record.body = encode(body)
         litellm = await _loaded()
         own = self._settings.api_key
         secret = key or (own.get_secret_value() if own else "")
@@ -64,7 +67,7 @@ class LitellmUpstream:
             stream = await litellm.acompletion(**self._arguments(body, secret, litellm))
         except Exception as error:  # any error of a hundred providers
             raise _failure(error, asked, asking=True) from None
-        return LitellmAnswer(stream, asked, self._most, is_gemini=self._provider in GEMINIS)
+        return LitellmAnswer(stream, asked, self._most, record, is_gemini=self._provider in GEMINIS)
 
     async def count(self, body: Json, key: str | None) -> int | None:
         """It cannot say."""
@@ -126,9 +129,9 @@ _GEMINI_FAILED = frozenset(
 class LitellmAnswer:
     """A stream of litellm, as the chunks of a chat server."""
 
-    def __init__(self, stream: Any, asked: Ask, most: int, *, is_gemini: bool) -> None:
+    def __init__(self, stream: Any, asked: Ask, most: int, record: AskRecord | None, *, is_gemini: bool) -> None:
         """`stream` is a `CustomStreamWrapper` of litellm."""
-        self.pieces: list[bytes] | None = None
+        self._pieces = None if record is None else record.pieces
         self._stream = stream
         self._asked = asked
         self._left = most
@@ -162,8 +165,8 @@ class LitellmAnswer:
         self._left -= len(piece)
         if self._left < 0:
             raise self._asked.too_large()
-        if self.pieces is not None:
-            self.pieces.append(piece)
+        if self._pieces is not None:
+            self._pieces.append((time.monotonic(), piece))
         return [payload]
 
     def close(self) -> None:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
-from ..dialects.chat.server import CHAT
+from ..dialects.chat.server import CHAT, TRANSLATION
 from ..prompt.nouns import Model, Prompt
 from ..providers.provider import HINTS
 from ..settings.tables import Can
@@ -153,7 +153,7 @@ _NAMES = {"logprobs": "top_logprobs", "max_tokens": "max_output_tokens", "web_se
 def _body(prompt: Prompt, model: Model) -> tuple[Json, list[Warning]]:
     provider = str(model.upstream.provider)
     facts = _facts(provider, model.upstream_name)
-    asked, warnings = CHAT.body(prompt, model)
+    asked, warnings = TRANSLATION.body(prompt, model)
     _check(asked["messages"], model)
     taken = (facts.takes or asked.keys()) - {"metadata"} | _SENT  # litellm would use `metadata` for itself
     lost = [_NAMES.get(name, name) for name in asked if name not in taken and name not in _QUIET]
@@ -166,7 +166,7 @@ def _body(prompt: Prompt, model: Model) -> tuple[Json, list[Warning]]:
     return asked, warnings
 
 
-LITELLM = CHAT._replace(body=_body)
+LITELLM = CHAT._replace(translation=TRANSLATION._replace(body=_body))
 
 
 def _check(messages: list[Json], model: Model) -> None:

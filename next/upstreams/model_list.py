@@ -32,6 +32,7 @@ class ListedModel(NamedTuple):
     name: str
     context_window: int | None = None
     takes_images: bool | None = None
+    calls_tools: bool | None = None
 
 
 def models_of(body: str) -> list[ListedModel]:
@@ -52,26 +53,37 @@ def _entries(value: Any) -> Iterator[Json]:
 
 
 def _read(entry: Json) -> ListedModel:
-    windows = [_member(entry, *path) for path in _WINDOWS]
+    windows = [member(entry, *path) for path in _WINDOWS]
     window = next((each for each in windows if type(each) is int and each > 0), None)
-    return ListedModel(entry["id"], window, _takes_images(entry))
+    return ListedModel(entry["id"], window, _takes_images(entry), _calls_tools(entry))
 
 
 def _chats(entry: Json) -> bool:
-    if _member(entry, "capabilities", "completion_chat") is False or str(entry.get("type")) in _OTHER_TYPES:
+    if member(entry, "capabilities", "completion_chat") is False or str(entry.get("type")) in _OTHER_TYPES:
         return False
     return not _NOT_FOR_CHAT.search(entry["id"])
 
 
 def _takes_images(entry: Json) -> bool | None:
-    if isinstance(seen := _member(entry, "capabilities", "vision"), bool):
+    if isinstance(seen := member(entry, "capabilities", "vision"), bool):
         return seen
-    if isinstance(parts := _member(entry, "architecture", "input_modalities"), list):
+    if isinstance(parts := member(entry, "architecture", "input_modalities"), list):
         return "image" in parts
     return {"vlm": True, "llm": False}.get(str(entry.get("type")))
 
 
-def _member(value: Any, *path: str) -> Any:
+def _calls_tools(entry: Json) -> bool | None:
+    for key in ("trained_for_tool_use", "function_calling"):
+        if isinstance(called := member(entry, "capabilities", key), bool):
+            return called
+    if isinstance(capabilities := entry.get("capabilities"), list):
+        return "tool_use" in capabilities  # LM Studio
+    parameters = entry.get("supported_parameters")  # OpenRouter
+    return "tools" in parameters if isinstance(parameters, list) else None
+
+
+def member(value: Any, *path: str) -> Any:
+    """What lies at this path of JSON; None if nothing does."""
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value

@@ -25,11 +25,33 @@ class UpstreamError(Exception):
         self.outage = outage
 
 
+class AskRecord:
+    """What an upstream was asked and what it sent, for the record: bytes that exist anyway."""
+
+    __slots__ = ("began", "body", "cause", "ended", "model", "pieces", "problem", "status", "upstream")
+
+    def __init__(self, upstream: str, model: str) -> None:
+        self.upstream = upstream
+        self.model = model
+        """Its name there."""
+        self.began = time.monotonic()
+        self.ended: float | None = None
+        """When it was refused."""
+        self.body = b""
+        self.status: int | None = None
+        """Of an HTTP answer that is an error."""
+        self.pieces: list[tuple[float, bytes]] = []
+        """What was read, and when."""
+        self.problem: Problem | None = None
+        self.cause = ""
+
+    def refused(self, error: UpstreamError) -> None:
+        """It ended before its first payload."""
+        self.ended, self.problem, self.cause = time.monotonic(), error.problem, error.cause
+
+
 class Answer(Protocol):
     """The answer of an upstream."""
-
-    pieces: list[bytes] | None
-    """What was read, for the record, if there is one."""
 
     async def next(self) -> list[Json] | None:
         """The next payloads, perhaps none yet; None at the end. It may be cancelled, and called again.
@@ -48,7 +70,7 @@ class Upstream(Protocol):
 
     breaker: "Breaker"
 
-    async def open(self, body: Json, key: str | None) -> Answer:
+    async def open(self, body: Json, key: str | None, record: AskRecord | None = None) -> Answer:
         """Ask. Raises `UpstreamError`."""
         ...
 

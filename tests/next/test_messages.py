@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from next.catalog import Catalog
-from next.dialects.exchange import Exchange
+from next.dialects.exchange import Exchange, new_exchange
 from next.dialects.messages.schemas import UnenforceableError, enforced
 from next.dialects.messages.server import MESSAGES
 from next.emitter.response import Lifecycle
@@ -47,7 +47,7 @@ MODELS: Final = {name: model_of(name) for name in VERSIONS}
 def turn(body: Json, model: Model) -> Exchange:
     request, _ = parse({"model": "m", "include": ["reasoning.encrypted_content"], **body}, SHAPES)
     sealer = Sealer(Seals(["key"]), "")
-    return Exchange(request, model, MESSAGES, Lifecycle(request), for_codex=False, sealer=sealer)
+    return new_exchange(request, model, MESSAGES, Lifecycle(request), sealer=sealer)
 
 
 @settings(max_examples=int(os.environ.get("EXAMPLES", "200")), deadline=None)

@@ -6,6 +6,7 @@ import pytest
 from next.providers.provider import HINTS, Provider
 from next.providers.table import PROVIDERS, provider_of
 from next.settings.addresses import completed
+from next.settings.load import load
 from next.settings.tables import Can, UpstreamSettings
 from next.types.request import EFFORTS
 from pydantic import ValidationError
@@ -14,21 +15,19 @@ ELSEWHERE = "https://elsewhere.example/v1"
 
 
 @pytest.mark.parametrize("provider", PROVIDERS, ids=[each.name for each in PROVIDERS])
-def test_a_provider_is_complete(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_provider_is_complete(provider: Provider) -> None:
     for name in (provider.name, *provider.aliases):
         assert provider_of(name) is provider
     assert UpstreamSettings.model_fields.keys() >= provider.settings.keys()
     assert set(provider.settings.get("hints", ())) <= set(HINTS)
     Can(**provider.can)
     assert set(provider.efforts) <= set(EFFORTS)
-    if provider.key_variable:
-        monkeypatch.setenv(provider.key_variable, "sk-own")
     elsewhere = UpstreamSettings.model_validate({"provider": provider.name, "base_url": ELSEWHERE})
     assert (elsewhere.base_url, elsewhere.api_key, elsewhere.via) == (ELSEWHERE, None, provider.via)
     for name, value in provider.settings.items():
         assert getattr(elsewhere, name) == value
     if provider.via != "litellm" and provider.base_url:
-        own = UpstreamSettings.model_validate({"provider": provider.name})
+        own = load(None, {"provider": provider.name}, {provider.key_variable or "": "sk-own"}).upstreams["upstream"]
         is_here = urlsplit(provider.base_url).hostname == "127.0.0.1"
         assert (own.base_url, own.api_key is None) == (provider.base_url, is_here)
         assert completed(provider.base_url) == provider.base_url

@@ -7,10 +7,9 @@ OpenRouter none after a call: they send usage after the last content, and then `
 from typing import Any
 
 from ...prompt.nouns import Model, Prompt
-from ...types.json import Json, NotJsonError, decode
-from ..frames import StreamFrames
-from ..record import Counter, Dialect, NotAnAnswerError
-from ..usage import tokens_in
+from ...types.json import Json
+from ..frames import Frames, NotAnAnswerError
+from ..record import Counter, Dialect, Translation
 from .body import body
 from .reader import UNSTATED, ChunkReader
 from .state import FORM
@@ -21,10 +20,10 @@ _NO_CONTENT = frozenset({"annotations", "extra_content", "provider_specific_fiel
 """Keys of a delta that add no content to the answer."""
 
 
-class Frames(StreamFrames):
+class ChatFrames(Frames):
     """Reads one answer."""
 
-    def __init__(self, _body: Json | None = None) -> None:
+    def __init__(self, _asked: Json | None = None) -> None:
         super().__init__()
         self._begun = False
         """Whether a chunk came."""
@@ -33,8 +32,8 @@ class Frames(StreamFrames):
         self._counted = False
         """Whether usage was reported, and no content after it."""
 
-    def _whole(self, body: bytes) -> list[Json]:
-        return self._taken(whole(body))
+    def _whole(self, answer: Json) -> list[Json]:
+        return self._taken(answer if failure(answer) else _chunk(answer))
 
     def _ended(self) -> list[Json]:
         whole_without = self._counted and not self._named
@@ -66,14 +65,8 @@ def failure(chunk: Json) -> Any:
     return chunk.get("error") or (chunk if chunk.get("object") == "error" else None)
 
 
-def whole(body: bytes) -> Json:
+def _chunk(answer: Json) -> Json:
     """An answer that was not streamed although a stream was requested, as one chunk."""
-    try:
-        answer = decode(body)
-    except NotJsonError:
-        raise NotAnAnswerError("the answer is neither a stream nor JSON") from None
-    if isinstance(answer, dict) and failure(answer):
-        return answer
     try:
         choice = answer["choices"][0]
         delta = dict(choice["message"])
@@ -85,11 +78,6 @@ def whole(body: bytes) -> Json:
     if choice.get("logprobs"):
         only["logprobs"] = choice["logprobs"]
     return {"choices": [only], **{key: answer[key] for key in (*_OTHER_KEYS, "error") if answer.get(key)}}
-
-
-def tokens_of(body: Json) -> int:
-    """Estimated tokens of what the model reads."""
-    return tokens_in(body, ("messages", "tools"))
 
 
 def _split(chunk: Json, *, begun: bool) -> list[Json]:
@@ -139,4 +127,5 @@ _COUNTERS = (
     Counter("/chat/completions/input_tokens", "input_tokens", _unstreamed),  # llama.cpp
     Counter("/tokenize", "count", _tokenized, beside_v1=True),  # vLLM
 )
-CHAT = Dialect("/chat/completions", body, Frames, _reader, failure, tokens_of, FORM, _COUNTERS)
+TRANSLATION = Translation(body, _reader, FORM)
+CHAT = Dialect("/chat/completions", ChatFrames, failure, ("messages", "tools"), TRANSLATION, _COUNTERS)

@@ -8,10 +8,9 @@ of a stream.
 from collections.abc import Sequence
 from typing import Any
 
-from ...types.json import Json, NotJsonError, decode
-from ..frames import Lines, StreamFrames
-from ..record import Counter, Dialect, NotAnAnswerError
-from ..usage import tokens_in
+from ...types.json import Json
+from ..frames import Frames, Lines, NotAnAnswerError
+from ..record import Counter, Dialect, Translation
 from .blocks import FORM
 from .body import body
 from .paused import Written
@@ -22,7 +21,7 @@ _BINDING_BETA = "thinking-binding-controls-2026-08-01"
 """The beta feature of `thinking.block_binding`."""
 
 
-class Frames(StreamFrames):
+class MessageFrames(Frames):
     """Reads one answer."""
 
     def __init__(self, asked: Json) -> None:
@@ -51,15 +50,11 @@ class Frames(StreamFrames):
         self.done = kind == "message_stop"
         return [] if self._held else [event] if failure(event) is not None else [*held, event]
 
-    def _whole(self, body: bytes) -> list[Json]:
+    def _whole(self, answer: Json) -> list[Json]:
         """An answer that was not streamed, as events."""
-        try:
-            answer = decode(body)
-        except NotJsonError:
-            raise NotAnAnswerError("the answer is neither a stream nor JSON") from None
-        if isinstance(answer, dict) and failure(answer) is not None:
+        if failure(answer) is not None:
             return [answer]
-        if not isinstance(answer, dict) or not isinstance(answer.get("content"), list):
+        if not isinstance(answer.get("content"), list):
             raise NotAnAnswerError("the answer is no message")
         events: list[Json] = [{"type": "message_start", "message": answer}]
         for index, block in enumerate(answer["content"]):
@@ -88,12 +83,10 @@ def _counted(asked: Json) -> Json:
 
 MESSAGES = Dialect(
     "/v1/messages",
-    body,
-    Frames,
-    lambda _prompt, _model, keeps_state: EventReader(keeps_state=keeps_state),
+    MessageFrames,
     failure,
-    lambda asked: tokens_in(asked, ("system", "messages", "tools")),
-    FORM,
+    ("system", "messages", "tools"),
+    Translation(body, lambda _prompt, _model, keeps_state: EventReader(keeps_state=keeps_state), FORM),
     (Counter("/v1/messages/count_tokens", "input_tokens", _counted, beside_v1=True, is_sure=True),),
     _headers,
     "/v1/models",

@@ -1,0 +1,66 @@
+"""The upstream of `--upstream`: its server is looked at once, and the flags are completed with what was found."""
+
+import asyncio
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..settings.load import Settings, load
+from ..settings.tables import UpstreamSettings
+from .advice import explained, short_context
+
+if TYPE_CHECKING:
+    from ..upstreams.survey import Survey
+
+GIVEN = "upstream"
+"""The name of the upstream of `--upstream`."""
+_NAMES = {"chat": "chat completions", "messages": "the Messages API", "responses": "the Responses API"}
+
+
+class Looked(NamedTuple):
+    """The settings, and what is behind `--upstream`, if that is given."""
+
+    settings: Settings
+    flags: Mapping[str, Any]
+    """With what was found: with these, the same settings are read again without a look."""
+    found: "Survey | None" = None
+
+    @property
+    def remarks(self) -> list[tuple[str, bool]]:
+        """What the operator should know, in sentences; and whether that is a warning."""
+        if self.found is None:
+            return []
+        found, upstream = self.found, self.settings.upstreams[GIVEN]
+        if found.error is not None:
+            told = explained(found.error.problem.code, found.error.cause, upstream, given=True)
+            return [(" ".join(told).strip(), True)]
+        if upstream.via in found.lacks:
+            return [(f"{found.base_url} does not have {_NAMES[upstream.via]}. Use --via {found.via}.", True)]
+        server = f" ({found.provider})" if found.provider else ""
+        said = [(f"{found.base_url} is asked by {_NAMES.get(upstream.via, upstream.via)}{server}.", False)]
+        short = [short_context(model.name, model.context_window, found.provider) for model in found.models]
+        return [*said, (short[0], True)] if short and all(short) else said
+
+
+def look(config: Path | None, flags: Mapping[str, Any], *, within: float = 2) -> Looked:
+    """The settings of this file and these flags, after a look of at most so many seconds. Raises `SettingsError`."""
+    settings = load(config, flags)
+    given = settings.upstreams.get(GIVEN)
+    named = flags.get("upstream") or os.environ.get("AM_UPSTREAM")
+    if given is None or not named or given.via == "litellm":  # which knows more paths than are looked for here
+        return Looked(settings, flags)
+    found = asyncio.run(look_at(given, within))
+    told: dict[str, Any] = {"upstream": found.base_url}
+    if not (flags.get("via") or os.environ.get("AM_UPSTREAM_VIA") or given.provider):
+        told |= {"via": found.via, "provider": found.provider}
+    flags = {**flags, **told}
+    return Looked(load(config, flags), flags, found)
+
+
+async def look_at(upstream: UpstreamSettings, within: float) -> "Survey":
+    """What is behind an upstream that has an address."""
+    from ..upstreams.survey import survey  # its library takes 0.15 s
+
+    key = upstream.api_key.get_secret_value() if upstream.api_key else ""
+    return await survey(upstream.base_url or "", key, within=within, messages=upstream.via == "messages")

@@ -1,0 +1,1 @@
+"""A page to try models with and to watch turns: computed when somebody looks."""

@@ -1,0 +1,78 @@
+// A conversation: a table of its turns, and what was new and what changed in each of them.
+
+import { count, fold, folded, grid, h, money, ms, note } from "./dom.js";
+import { byCall, dialogue, isCall, isOutput, itemsOf } from "./items.js";
+import { outcomeOf } from "./turn.js";
+
+const UNSEEN = new Set(["client_metadata", "generate", "metadata"]); // settings that no model sees
+
+/** The element that shows these turns. */
+export function talkView(number, turns) {
+  const rows = turns.map(({ row }) => row);
+  const total = (name) => rows.reduce((sum, row) => sum + (row.tokens?.[name] ?? 0), 0);
+  const cost = rows.reduce((sum, row) => sum + (row.cost ?? 0), 0);
+  const outputs = byCall(turns.flatMap((turn) => itemsOf(turn.new)), isOutput);
+  const calls = byCall(turns.flatMap((turn) => [...itemsOf(turn.new), ...itemsOf(turn.output)]), isCall);
+  const figures = [`${rows.length} turns`, `${count(total("input"))} tokens in`,
+    total("input") ? `${Math.floor((100 * total("cached")) / total("input"))} % cached` : "",
+    `${count(total("output"))} out`, `${ms(rows.reduce((sum, row) => sum + (row.total_ms ?? 0), 0))} in turns`,
+    cost ? `${money(cost)} estimated` : ""];
+  return h("div", { className: "turn talk-view" },
+    h("header", {}, h("h2", {}, `Conversation ${number}`), h("span", { className: "grow" }),
+      h("span", { className: "dim figures" }, figures.filter(Boolean).join(" · "))),
+    table(turns),
+    ...turns.map((turn, index) => section(turn, index, { outputs, calls })));
+}
+
+function table(turns) {
+  const names = ["Turn", "Words or calls", "In", "Cached", "Out", "First token", "Total", "Outcome"];
+  const lines = turns.map(({ row }, index) => {
+    const { tokens } = row;
+    const words = row.calls.length ? `→ ${row.calls.join(", ")}` : row.answered || row.said;
+    const before = turns[index - 1]?.row.tokens?.cached ?? 0;
+    const lost = tokens && tokens.cached < before / 2;
+    const cells = [words, tokens ? count(tokens.input) : "", tokens?.cached ? count(tokens.cached) : lost ? "lost" : "",
+      tokens ? count(tokens.output) : "", row.first_ms ? ms(row.first_ms) : "", row.total_ms ? ms(row.total_ms) : "",
+      outcomeOf(row)];
+    const classes = ["words", "", lost ? "lost" : "", "", "", "", "outcome"];
+    const jump = h("a", { href: `#turn/${row.number}` }, String(index + 1));
+    return h("tr", { data: { finish: row.finish } }, h("td", {}, jump),
+      ...cells.map((cell, at) => h("td", { className: classes[at] }, cell)));
+  });
+  return h("div", { className: "table", tabIndex: 0, role: "group", "aria-label": "Turns of this conversation" },
+    grid(names, lines));
+}
+
+function section({ row, new: news, output, instructions, changes }, index, known) {
+  const isBeside = (item) => isOutput(item) && known.calls.has(item.call_id); // beside its call
+  const said = itemsOf(news).filter((item) => !isBeside(item));
+  const title = h("h3", {}, h("a", { href: `#turn/${row.number}` }, `Turn ${index + 1}`),
+    ` · ${new Date(1000 * row.began).toLocaleTimeString()} · ${row.model} · ${outcomeOf(row)}`);
+  return h("section", { className: "part" }, title,
+    folded("Instructions", instructions),
+    ...notes(changes), ...dialogue(said, known), ...dialogue(itemsOf(output), known));
+}
+
+/** What changed since the turn before, where it is worth a line. */
+export function notes(changes) {
+  if (!changes) return [];
+  const { continues, instructions, tools, differs } = changes;
+  const settings = changes.settings.filter((name) => !UNSEEN.has(name));
+  const named = [...tools.added.map((name) => `+ ${name}`), ...tools.removed.map((name) => `− ${name}`),
+    ...tools.changed.map((name) => `${name} changed`)];
+  const lines = [
+    continues ? "" : "The conversation before was changed, not only continued.",
+    instructions === "same" ? "" : `Instructions ${instructions}.`,
+    named.length ? `Tools: ${named.join(", ")}.` : "",
+    settings.length ? `Settings changed: ${settings.join(", ")}.` : "",
+  ];
+  return [...lines.filter(Boolean).map((words) => note(words)), ...(differs ? [difference(differs)] : [])];
+}
+
+/** Where the body for the upstream differs from the one before: up to there its cache can be read. */
+function difference({ at, of, same, before, now }) {
+  if (same) return note("The upstream was asked the very same again.");
+  const line = (name, [head, tail]) => h("p", { className: "excerpt" }, `${name} `, head, h("mark", {}, tail));
+  const words = `Asked the same up to byte ${count(at)} of ${count(of)}`;
+  return fold([words], () => [line("before:", before), line("now:   ", now)]);
+}

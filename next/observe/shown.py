@@ -1,0 +1,235 @@
+"""A turn as JSON for people: what the inspector shows of it, and what `--record` writes."""
+
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ..types.json import Json, NotJsonError, decode
+from ..types.redact import redacted, redacted_text
+from ..upstreams.port import AskRecord
+from .record import Kept
+
+_WORDS = 160
+"""Characters of what was said in a row of the list."""
+_CALLS = 8
+"""Names of called tools there."""
+_PAUSE = 2
+"""Seconds without data that are told."""
+_LEFT_OUT = "… (not JSON)"
+_LOOSE = frozenset({"annotations", "id", "logprobs", "phase", "status"})
+"""Members of an item that clients leave out or change when they send it back."""
+_TEXTS = frozenset({"input_text", "output_text", "text", "refusal"})
+_encoded = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Facts(NamedTuple):
+    """What the list and the conversations need of a turn: found out once, when somebody looks."""
+
+    chain: list[int]
+    """For each item of the input a number for the conversation up to it."""
+    end: int | None
+    """The same for the end of the answer; None without one."""
+    has_answers: bool
+    """Whether the input has something that a model said."""
+    summaries: frozenset[str]
+    """The sealed summaries in the input."""
+    written: frozenset[str]
+    """The same in the answer."""
+    model: str
+    response_id: str
+    previous: str
+    """The response that a websocket has put before the input."""
+    name: str
+    """What the client calls the conversation, if it does."""
+    said: str
+    answered: str
+    calls: list[str]
+
+
+def facts_of(kept: Kept) -> Facts:
+    """The facts of a turn."""
+    if kept.facts is None:
+        request, (_, response) = request_of(kept), told(kept)
+        kept.facts = _facts(request, response if kept.turn is None else {})
+    facts: Facts = kept.facts
+    return facts
+
+
+def _facts(request: Json, response: Json) -> Facts:
+    items, output = items_of(request.get("input")), items_of(response.get("output"))
+    chain = _chain(items, 0)
+    after = _chain(output, chain[-1] if chain else 0)
+    said = [text for item in items[-1:] if (text := text_of(item))]
+    answered = [text for item in output if item.get("type") == "message" and (text := text_of(item))]
+    name, previous = request.get("prompt_cache_key"), request.get("previous_response_id")
+    return Facts(
+        chain,
+        after[-1] if output and after else None,
+        any(item.get("role") == "assistant" or str(item.get("type")).endswith("_call") for item in items),
+        _summaries(items),
+        _summaries(output),
+        _brief(str(request.get("model") or "")),
+        str(response.get("id") or ""),
+        previous if isinstance(previous, str) else "",
+        name if isinstance(name, str) else "",
+        _brief(" ".join(said)),
+        _brief(" ".join(answered)),
+        [str(item.get("name") or item["type"]) for item in output if str(item.get("type")).endswith("_call")],
+    )
+
+
+def request_of(kept: Kept) -> Json:
+    """What was posted; empty if it is no JSON object."""
+    value = _value(kept.body)
+    return value if isinstance(value, dict) else {}
+
+
+def told(kept: Kept) -> tuple[list[tuple[float, Json]], Json]:
+    """What the client got: the events with their times, and the response, as far as they were sent."""
+    events: list[tuple[float, Json]] = []
+    response: Json = {}
+    for at, piece in list(kept.sent):
+        for line in piece.split(b"\n"):
+            value = _value(line.removeprefix(b"data: ")) if line.startswith((b"data: {", b"{")) else None
+            if isinstance(value, dict) and "sequence_number" in value:
+                events.append((at, value))
+                response = value.get("response") or response
+            elif isinstance(value, dict):
+                response = value
+    return events, response
+
+
+def items_of(value: Any) -> list[Json]:
+    """The items of an input or an output."""
+    if isinstance(value, str):
+        return [{"type": "message", "role": "user", "content": value}]
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def text_of(item: Json) -> str:
+    """The words of an item, or what a tool gave back."""
+    content = item.get("content", item.get("output"))
+    if isinstance(content, str):
+        return content
+    texts = [part.get("text") or part.get("refusal") for part in content or () if isinstance(part, dict)]
+    return " ".join([text for text in texts if isinstance(text, str)])
+
+
+def row(kept: Kept) -> Json:
+    """A row of the list."""
+    fields, facts = kept.fields, facts_of(kept)
+    tokens = {name: fields.get(f"{name}_tokens") or 0 for name in ("input", "cached", "output", "reasoning")}
+    return {
+        "number": kept.number,
+        "id": fields.get("request_id"),
+        "began": round(kept.began, 3),
+        "state": "ended" if kept.turn is None else "running",
+        "model": facts.model,
+        **{name: fields.get(name) for name in ("upstream", "key", "finish", "status", "error")},
+        "said": facts.said,
+        "answered": facts.answered,
+        "calls": facts.calls[:_CALLS],
+        "more_calls": len(facts.calls[_CALLS:]),
+        "tokens": tokens if fields.get("input_tokens") is not None else None,
+        "first_ms": fields.get("first_token_ms"),
+        "total_ms": fields.get("duration_ms"),
+        "cost": fields.get("cost_estimate"),
+        "asks": len(kept.asks),
+    }
+
+
+def shown(kept: Kept, *, may_know: bool) -> Json:
+    """All about a turn. `may_know`: whoever sees it runs this server, and is told causes, which have addresses."""
+    events, response = told(kept)
+    request = _value(kept.body)
+    fields = kept.fields if may_know else {name: kept.fields[name] for name in kept.fields if name != "cause"}
+    return {
+        "row": row(kept),
+        "fields": redacted({name: value for name, value in fields.items() if value not in (None, "", [], {})}),
+        "request": _LEFT_OUT if request is None else redacted(request),
+        "asks": [_ask(ask, kept, may_know=may_know) for ask in list(kept.asks)],
+        "events": [{"at": _ms(at, kept), "event": redacted(event)} for at, event in events],
+        "response": redacted(response) or None,
+        "problem": None if kept.problem is None else {"status": kept.problem.status, **kept.problem.body()},
+    }
+
+
+def _ask(ask: AskRecord, kept: Kept, *, may_know: bool) -> Json:
+    pieces = list(ask.pieces)
+    times = [at for at, _ in pieces]
+    data = b"".join([piece for _, piece in pieces])
+    ended = ask.ended or (times[-1] if times else None)
+    return {
+        "upstream": ask.upstream,
+        "model": ask.model,
+        "at": _ms(ask.began, kept),
+        "first": _ms(times[0], kept) if times and ask.problem is None else None,
+        "end": None if ended is None else _ms(ended, kept),
+        "pauses": [(_ms(one, kept), _ms(two, kept)) for one, two in pairwise(times) if two - one >= _PAUSE],
+        "status": ask.status,
+        "error": None if ask.problem is None else ask.problem.message,
+        "cause": redacted_text(ask.cause) if may_know else "",
+        "body": redacted(_value(ask.body)),
+        "text": "\n".join([_line(line) for line in data.decode("utf-8", "replace").split("\n")]),
+        "bytes": len(data),
+    }
+
+
+def _line(line: str) -> str:
+    """A line that an upstream sent: JSON without data and sealed text."""
+    head = "data: " if line.startswith("data: ") else ""
+    value = _value(line.removeprefix(head).encode())
+    same = redacted(value) if isinstance(value, dict) else None
+    return redacted_text(line) if same == value or same is None else f"{head}{msgspec.json.encode(same).decode()}"
+
+
+def _value(data: bytes) -> Any:
+    """The value of a JSON text; None if it is none."""
+    try:
+        return decode(data)
+    except NotJsonError:
+        return None
+
+
+def _ms(at: float, kept: Kept) -> float:
+    return round((at - kept.started) * 1000, 2)
+
+
+def _brief(text: str) -> str:
+    words = redacted_text(" ".join(text[: 4 * _WORDS].split()))
+    return words if len(words) <= _WORDS else f"{words[: _WORDS - 1]}…"
+
+
+def _summaries(items: list[Json]) -> frozenset[str]:
+    sealed = [item.get("encrypted_content") for item in items if str(item.get("type")).startswith("compaction")]
+    return frozenset([text for text in sealed if isinstance(text, str)])
+
+
+def _chain(items: list[Json], start: int) -> list[int]:
+    numbers: list[int] = []
+    for item in items:
+        if item.get("type") not in {"reasoning", "item_reference"}:  # clients may leave them out
+            start = hash((start, _encoded(_essence(item))))
+        numbers.append(start)
+    return numbers
+
+
+def _essence(item: Json) -> Any:
+    """What every client repeats of an item: not its id, and texts as a text or as a list of parts."""
+    kind, call = item.get("type", "message"), item.get("call_id")
+    if kind == "message":
+        return [item.get("role", "assistant"), _parts(item.get("content"))]
+    if isinstance(kind, str) and call and kind.endswith("_call"):
+        return [kind, call, item.get("name")]
+    if isinstance(kind, str) and kind.endswith("_output"):
+        return [kind, call, _parts(item.get("output"))]
+    return {name: value for name, value in item.items() if name not in _LOOSE}
+
+
+def _parts(content: Any) -> list[Any]:
+    parts = content if isinstance(content, list) else [content]
+    return [
+        part.get("text") or part.get("refusal") if isinstance(part, dict) and part.get("type") in _TEXTS else part
+        for part in parts
+    ]
