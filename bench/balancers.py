@@ -46,17 +46,26 @@ def is_installed(name: str) -> bool:
 
 
 def command(
-    name: str, port: int, replicas: Sequence[int], folder: Path, changes: Sequence[tuple[str, str]] = ()
+    name: str,
+    port: int,
+    replicas: Sequence[int],
+    folder: Path,
+    changes: Sequence[tuple[str, str]] = (),
+    tls: tuple[int, Path] | None = None,
 ) -> list[str]:
     """How to start `nginx` or `haproxy` before the replicas at these ports.
 
-    The changes are made in its configuration: each text must be there.
+    The changes are made in its configuration: each text must be there. `tls`: a port, and a certificate with its key.
     """
     ports = dict(zip(("8080", "8081", "8082", "8083"), map(str, (port, *replicas)), strict=True))
     written = re.sub(r"(?<=127\.0\.0\.1:)\d+", lambda found: ports[found[0]], (ROOT / SOURCES[name]).read_text())
     for there, instead in changes:
         assert there in written, there
         written = written.replace(there, instead)
+    if tls is None:
+        written = re.sub(r"^.*(443 ssl|ssl_).*\n", "", written, flags=re.MULTILINE)
+    else:
+        written = re.sub(r"/etc/\S+\.pem", str(tls[1]), written.replace("443 ssl", f"{tls[0]} ssl"))
     config = folder / f"{name}.conf"
     program = shutil.which(name) or name
     if name == "nginx":

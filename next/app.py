@@ -47,6 +47,7 @@ def signals(state: State, read: Read | None) -> Iterator[None]:
         if not state.stopping:
             state.stopping = True
             loop.call_soon_threadsafe(loop.call_later, state.settings.server.shutdown_grace, state.stop_turns)
+            loop.call_soon_threadsafe(state.record.wake)  # pages that watch do not wait
         if callable(former[number]):
             former[number](number, frame)
 

@@ -95,10 +95,10 @@ class Catalog:
             known = {model.name: model for model in listed}
             for name, own in models.items():
                 if own.asked[:1] == others.asked[:1] and (model := known.get(own.name or name)) is not None:
-                    models[name] = _known(own, model)
+                    models[name] = with_facts(own, model)
             for name, model in known.items():
                 if name not in self._routes and caller.may_use(name):
-                    models[name] = _known(others, model)
+                    models[name] = with_facts(others, model)
         return models
 
     async def close(self) -> None:
@@ -171,7 +171,7 @@ def _named(route: Route, name: str, caller: Caller) -> Route:
     return route._replace(model=model, key=caller.own if route.takes_own_key else None)
 
 
-def _known(settings: ModelSettings, model: ListedModel) -> ModelSettings:
+def with_facts(settings: ModelSettings, model: ListedModel) -> ModelSettings:
     """The settings with what the model's server says of it, where they say nothing."""
     window, vision = settings.context_window or model.context_window, settings.can.vision
     can = settings.can.model_copy(update={"vision": model.takes_images if vision is None else vision})

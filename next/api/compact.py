@@ -63,7 +63,7 @@ async def _by_its_server(call: Call, raw: Json) -> bool:
     route = state.catalog.routes(request.model, caller)[0]
     if not (route.dialect.relays and isinstance(route.upstream, HttpUpstream)):
         return False
-    exchange = new_exchange(request, route.model, route.dialect, Lifecycle(request), sealer=sealer)
+    exchange = new_exchange(request, route.model, route.dialect, Lifecycle(request), sealer)
     limits = route.model.upstream
     refuse_if_strict(state.settings.server, exchange.warnings)
     body = {name: value for name, value in exchange.body.items() if name in _SUMMARIZED}

@@ -74,7 +74,7 @@ async def count(call: Call) -> None:
     request, warnings, _ = read(decode(call.body), sealer, SHAPES)
     route = call.state.catalog.routes(request.model, call.caller)[0]
     model = await route.upstream.known(route.model)
-    exchange = new_exchange(request, model, route.dialect, Lifecycle(request), sealer=sealer)
+    exchange = new_exchange(request, model, route.dialect, Lifecycle(request), sealer)
     warnings = exchange.warnings if route.dialect.relays else [*warnings, *exchange.warnings]
     refuse_if_strict(call.state.settings.server, warnings)
     try:

@@ -31,8 +31,8 @@ _TOOLS = {
 }
 """How each server gets to call tools."""
 GET_MODEL = {
-    "lm_studio": "Download or load one in LM Studio.",
-    "ollama": "Download one, for example with `ollama pull qwen3`.",
+    "lm_studio": "Download or load one in LM Studio",
+    "ollama": "Download one, for example with: ollama pull qwen3",
 }
 """How each server gets a model."""
 

@@ -15,12 +15,12 @@ from ..api.responses import respond
 from ..api.state import State
 from ..catalog import Catalog
 from ..observe.log import log
-from ..settings.load import Settings
+from ..settings.load import GIVEN, Settings
 from ..settings.tables import Caller, ModelSettings, ServerSettings
 from ..types.json import Json, decode, encode
 from ..upstreams.survey import Survey, loaded_window
 from .advice import explained, for_tools, short_context
-from .upstream_flag import GIVEN, Looked, look_at
+from .upstream_flag import Looked, look_at
 
 _HELLO = {"input": "Say hello in five words."}
 _PARAMETERS = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

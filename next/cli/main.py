@@ -7,6 +7,8 @@ from functools import partial
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
+from shutil import get_terminal_size
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -29,7 +31,7 @@ Upstream = Annotated[str | None, typer.Option(metavar="URL", help="The address o
 UpstreamKey = Annotated[
     str | None, typer.Option(metavar="KEY", help="Its key; env:NAME or file:PATH hides it from `ps`.")
 ]
-Via = Annotated[str | None, typer.Option(help="How it is asked: chat, messages, responses or litellm.")]
+Via = Annotated[str | None, typer.Option(metavar="VIA", help="How it is asked: chat, messages, responses or litellm.")]
 Provider = Annotated[
     str | None, typer.Option(metavar="NAME", help="A provider, such as groq; its key is in its usual variable.")
 ]
@@ -42,8 +44,18 @@ def read(context: typer.Context, *, within: float = 2) -> Looked:
     try:
         return look(context.params["config"], context.params, within=within)
     except SettingsError as error:
-        print(error, file=sys.stderr)
+        mistakes = str(error).splitlines()
+        for mistake in [*mistakes, f"{len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}"]:
+            print(_wrapped(mistake), file=sys.stderr)
         raise typer.Exit(2) from None
+
+
+def _wrapped(line: str) -> str:
+    """The line as it fits on a terminal. What reads it elsewhere wants it whole."""
+    if not sys.stderr.isatty():
+        return line
+    width = get_terminal_size().columns - 1
+    return fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _print_version(wanted: bool) -> None:
@@ -67,13 +79,15 @@ def serve(
     config: Config = None,
     host: Annotated[str | None, typer.Option(help="The address to listen at (else 127.0.0.1).")] = None,
     port: Annotated[int | None, typer.Option(help="The port to listen at, 0 for any free one (else 8080).")] = None,
-    workers: Annotated[str | None, typer.Option(help="Processes that share the port; auto: one for each core.")] = None,
+    workers: Annotated[
+        str | None, typer.Option(metavar="COUNT", help="Processes that share the port; auto: one for each core.")
+    ] = None,
     upstream: Upstream = None,
     upstream_key: UpstreamKey = None,
     via: Via = None,
     provider: Provider = None,
     strict: Annotated[bool | None, typer.Option("--strict", help="Refuse what would cause a warning.")] = None,
-    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+    log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
     record: Annotated[str | None, typer.Option(metavar="DIR", help="Write every turn to this folder.")] = None,
     insecure_no_auth: Annotated[
         bool | None, typer.Option("--insecure-no-auth", help="Serve without keys, even where others can call.")
@@ -117,6 +131,27 @@ def doctor(
     from .doctor import examine
 
     raise typer.Exit(examine(read(context, within=10)))
+
+
+@app.command()
+def launch(
+    context: typer.Context,
+    agent: Annotated[str, typer.Argument(metavar="codex", help="The agent.")],
+    words: Annotated[list[str] | None, typer.Argument(metavar="[-- ...]", help="Its own arguments.")] = None,
+    config: Config = None,
+    upstream: Upstream = None,
+    upstream_key: UpstreamKey = None,
+    via: Via = None,
+    provider: Provider = None,
+    model: Annotated[str | None, typer.Option(help="The model to start with (else the first that suits it).")] = None,
+    prints: Annotated[bool, typer.Option("--print", help="Print a profile for a server that always runs.")] = False,
+) -> None:
+    """Run Codex on your models, with a server of its own. None of its files is changed."""
+    if agent != "codex":
+        raise typer.BadParameter(f"there is no agent {agent}, only codex")
+    from .launch import launch as run
+
+    raise typer.Exit(run(read(context, within=5), model, words or [], prints=prints))
 
 
 @keys.command()

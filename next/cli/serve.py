@@ -36,6 +36,7 @@ _ADVICE = {
 def run(looked: Looked, read: Read) -> int:
     """Serves until a signal; the exit code. `read` reads the settings again: at SIGHUP, and in each worker."""
     settings, server = looked.settings, looked.settings.server
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until there is somebody who reads the settings again
     set_up(server)
     for remark, is_warning in looked.remarks:
         log.log(logging.WARNING if is_warning else logging.INFO, remark)
@@ -62,16 +63,15 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _announce(looked: Looked, listener: socket.socket) -> None:
-    url = url_of(listener)
+    url = url_of(*listener.getsockname()[:2])
     if sys.stdout.isatty():
         print(banner(looked.settings, url, [model.name for model in looked.found.models] if looked.found else ()))
     else:
         log.info("ready", extra={"fields": {"url": url, "workers": looked.settings.server.workers}})
 
 
-def url_of(listener: socket.socket) -> str:
+def url_of(host: str, port: int) -> str:
     """The base URL for clients on this machine."""
-    host, port = listener.getsockname()[:2]
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 — nothing listens here
     return f"http://[{host}]:{port}/v1" if ":" in host else f"http://{host}:{port}/v1"
 
@@ -106,6 +106,7 @@ def _supervise(settings: Settings, read: Read, listener: socket.socket) -> int:
     with tempfile.TemporaryDirectory(prefix="am-proxy-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         config = config_of(partial(_work, read, server), server, factory=True, workers=server.workers)
+        config.timeout_worker_healthcheck = 15  # a busy machine needs long for what a worker imports
         supervisor = Multiprocess(config, [listener])
         supervisor.run()
     return 1 if any(process.exitcode == uvicorn.config.STARTUP_FAILURE for process in supervisor.processes) else 0

@@ -6,15 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..settings.load import Settings, load
+from ..settings.load import GIVEN, Settings, load
 from ..settings.tables import UpstreamSettings
 from .advice import explained, short_context
 
 if TYPE_CHECKING:
     from ..upstreams.survey import Survey
 
-GIVEN = "upstream"
-"""The name of the upstream of `--upstream`."""
 _NAMES = {"chat": "chat completions", "messages": "the Messages API", "responses": "the Responses API"}
 
 

@@ -12,7 +12,7 @@ from ..prompt.nouns import Model
 from ..prompt.state import HIDDEN, State
 from ..types.events import Event
 from ..types.json import Json
-from ..types.problems import Warning
+from ..types.problems import Warning, Warnings
 from ..types.request import ENCRYPTED_REASONING, Request
 from ..types.response import Usage
 from .record import Dialect, Translation
@@ -32,9 +32,7 @@ class TranslatedExchange:
         translation: Translation,
         tokens: Callable[[Json], int],
         lifecycle: Lifecycle,
-        *,
-        for_codex: bool,
-        sealer: Sealer | None = None,
+        sealer: Sealer | None,
     ) -> None:
         """Raises `ProblemError` for what this model cannot be asked."""
         state = State(sealer, translation.state, model) if sealer else None
@@ -43,28 +41,28 @@ class TranslatedExchange:
         prompt, self._tools, warnings = build(request, model, state)
         self.model = model
         self.body, more = translation.body(prompt, model)
-        self.warnings: list[Warning] = [*warnings, *more]
+        self.warnings = warnings + more
         self._tokens = tokens
         self._reader = translation.reader(prompt, model, seal is not None)
         self._hides_reasoning = model.settings.reasoning == "on_request" and not _wants_reasoning(request)
         raw = model.settings.reasoning == "text"
-        self.emitter = Emitter(lifecycle, self._tools, raw_reasoning=raw, for_codex=for_codex, seal=seal)
+        self.emitter = Emitter(lifecycle, self._tools, raw_reasoning=raw, seal=seal)
 
     @property
     def late_warnings(self) -> list[Warning]:
         """What was left out of the answer."""
-        warnings: list[Warning] = []
+        warnings = Warnings()
         if names := ", ".join(dict.fromkeys(self.emitter.ruled_out)):
             details = f"Calls that 'tool_choice' does not allow were left out: {names}."
-            warnings.append(Warning("tool_choice", "calls ruled out", details))
+            warnings.add("tool_choice", "calls ruled out", details)
         demanded = self._tools.choice.mode == "required" and not self._tools.hosted
         lacks_call = demanded and not self.emitter.has_calls
         if self.emitter.over and self.emitter.problem is None and lacks_call:
             details = "'tool_choice' demands a tool call, and the model made none that it allows."
-            warnings.append(Warning("tool_choice", "demanded call", details))
+            warnings.add("tool_choice", "demanded call", details)
         if left_out := self._reader.citations_left_out + self.emitter.late_citations:
             details = f"Citations without an address or a place in the text were left out: {left_out}."
-            warnings.append(Warning("output", "citations", details))
+            warnings.add("output", "citations", details)
         return [*warnings, *self._reader.left_out]
 
     def receive(self, payload: Json) -> list[Event]:
@@ -103,20 +101,12 @@ Exchange = TranslatedExchange | RelayExchange
 
 
 def new_exchange(
-    request: Request,
-    model: Model,
-    dialect: Dialect,
-    lifecycle: Lifecycle,
-    *,
-    for_codex: bool = False,
-    sealer: Sealer | None = None,
+    request: Request, model: Model, dialect: Dialect, lifecycle: Lifecycle, sealer: Sealer | None
 ) -> Exchange:
     """The exchange for this request, in any dialect. Raises `ProblemError`."""
     if dialect.translation is None:
-        return RelayExchange(request, model, lifecycle, for_codex=for_codex, sealer=sealer)
-    return TranslatedExchange(
-        request, model, dialect.translation, dialect.tokens, lifecycle, for_codex=for_codex, sealer=sealer
-    )
+        return RelayExchange(request, model, lifecycle, sealer)
+    return TranslatedExchange(request, model, dialect.translation, dialect.tokens, lifecycle, sealer)
 
 
 def _hidden(text: str) -> ProviderStateAdded:

@@ -8,7 +8,7 @@ beginning of a payload of several lines. A whole answer that is sent although a 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from ..types.json import Halves, Json, NotJsonError, decode
+from ..types.json import Halves, Json, as_object, decode
 
 _BOM = b"\xef\xbb\xbf"
 _OF_EVENTS = (b":", b"event:", b"id:", b"retry:")
@@ -47,6 +47,7 @@ class Frames(ABC):
     """Reads one answer."""
 
     _payload = "a chunk"
+    _no_answer = "the answer is neither a stream nor JSON"
 
     def __init__(self, _asked: Json | None = None) -> None:
         self._lines = Lines()
@@ -106,9 +107,8 @@ class Frames(ABC):
             self.done = bool(word)
             return self._ended() if self.done else []
         self._pending.append(data)
-        try:
-            payload = decode(b"\n".join(self._pending), self._halves)
-        except NotJsonError:
+        payload = decode(b"\n".join(self._pending), self._halves)
+        if payload is None:
             return []
         self._pending = []
         if not isinstance(payload, dict):
@@ -121,21 +121,15 @@ class Frames(ABC):
         if not line:
             raise NotAnAnswerError(f"{self._payload} of the stream is not JSON")
         if line.startswith(b"error:"):
-            try:
-                error = decode(line[6:])
-            except NotJsonError:
-                return []
-            self._found = self._found or isinstance(error, dict)
-            return self._taken({"error": error}) if isinstance(error, dict) and error else []
+            error = as_object(decode(line[6:]))
+            self._found = self._found or bool(error)
+            return self._taken({"error": error}) if error else []
         if not self._found and not line.startswith(_OF_EVENTS):
             self._other += line + b"\n"
         return []
 
     def _of_body(self) -> list[Json]:
-        try:
-            answer = decode(bytes(self._other))
-        except NotJsonError:
-            answer = None
+        answer = decode(bytes(self._other))
         if not isinstance(answer, dict):
-            raise NotAnAnswerError("the answer is neither a stream nor JSON")
+            raise NotAnAnswerError(self._no_answer)
         return self._whole(answer)

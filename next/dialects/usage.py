@@ -21,7 +21,7 @@ import re
 
 from msgspec import UNSET, UnsetType
 
-from ..types.json import Json, encode
+from ..types.json import Json, as_object, encode, objects
 from ..types.response import CacheWriteDetails, InputTokensDetails, OutputTokensDetails, Usage
 
 _MOST = 1 << 53
@@ -129,14 +129,10 @@ class UsageReader:
 
 def _usage_in(chunk: Json) -> Json | None:
     """The usage object, wherever the chunk has it: Groq's in `x_groq`, Moonshot's in the choice."""
-    usage = chunk.get("usage")
-    if usage is None and isinstance(chunk.get("x_groq"), dict):
-        usage = chunk["x_groq"].get("usage")
-    if usage is None:
-        choices = chunk.get("choices")
-        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-            usage = choices[0].get("usage")
-    return usage if isinstance(usage, dict) else None
+    for holder in (chunk, as_object(chunk.get("x_groq")), *objects(chunk.get("choices"))[:1]):
+        if isinstance(usage := holder.get("usage"), dict):
+            return usage
+    return None
 
 
 def _details(reported: Json, names: tuple[str, ...]) -> Json:

@@ -8,30 +8,34 @@ from ..types.problems import Problem
 from ..types.response import Usage
 
 
-class TextDelta(msgspec.Struct):
+class Delta(msgspec.Struct):
+    """One piece."""
+
+
+class TextDelta(Delta):
     """More of the answer, with the log probabilities of its tokens where they were asked for."""
 
     text: str
     logprobs: list[dict[str, Any]] = []
 
 
-class RefusalDelta(msgspec.Struct):
+class RefusalDelta(Delta):
     """More of a refusal."""
 
     text: str
 
 
-class ReasoningDelta(msgspec.Struct):
+class ReasoningDelta(Delta):
     """More reasoning."""
 
     text: str
 
 
-class ThoughtEnded(msgspec.Struct):
+class ThoughtEnded(Delta):
     """The reasoning so far, with its provider state, is one item: what follows is another one."""
 
 
-class AnnotationAdded(msgspec.Struct):
+class AnnotationAdded(Delta):
     """A citation, as the client gets it except for its offsets in the text.
 
     The cited text begins `from_start` characters before the end of what was written, and ends `from_end` before it.
@@ -46,14 +50,14 @@ class AnnotationAdded(msgspec.Struct):
         return self.from_end < written or self.from_start <= written
 
 
-class ImageWritten(msgspec.Struct):
+class ImageWritten(Delta):
     """A complete image, in base64, and its format (`png`, …; empty if it is not known)."""
 
     data: str
     format: str = ""
 
 
-class SearchMade(msgspec.Struct):
+class SearchMade(Delta):
     """A search of the web that the model's server made, with the URLs of the pages that it found."""
 
     query: str
@@ -61,7 +65,7 @@ class SearchMade(msgspec.Struct):
     failed: bool = False
 
 
-class ProviderStateAdded(msgspec.Struct):
+class ProviderStateAdded(Delta):
     """Provider state: fields that the upstream must get back in the next turn, such as a signature.
 
     It belongs to the call that was opened under `key`, or to the whole answer. Only the dialect can interpret it.
@@ -71,7 +75,7 @@ class ProviderStateAdded(msgspec.Struct):
     key: int | None = None
 
 
-class CallOpened(msgspec.Struct):
+class CallOpened(Delta):
     """A tool call begins. `key` identifies it within its turn; `call_id` is the upstream's, empty if it gave none.
 
     `provider_state` is what the upstream must get back with this call.
@@ -83,43 +87,26 @@ class CallOpened(msgspec.Struct):
     provider_state: dict[str, Any] = {}
 
 
-class CallArguments(msgspec.Struct):
+class CallArguments(Delta):
     """More arguments of the call that was opened under `key`."""
 
     key: int
     text: str
 
 
-class UsageReported(msgspec.Struct):
+class UsageReported(Delta):
     """The usage that the upstream reported. A later report replaces it."""
 
     usage: Usage
 
 
-class Stopped(msgspec.Struct):
+class Stopped(Delta):
     """Why the upstream ended. A stream without it was cut. If it comes several times, the last one is used."""
 
     reason: Literal["end", "length", "content_filter"]
 
 
-class Broke(msgspec.Struct):
+class Broke(Delta):
     """The upstream reported an error in mid-stream."""
 
     problem: Problem
-
-
-Delta = (
-    TextDelta
-    | RefusalDelta
-    | ReasoningDelta
-    | ThoughtEnded
-    | AnnotationAdded
-    | ImageWritten
-    | SearchMade
-    | ProviderStateAdded
-    | CallOpened
-    | CallArguments
-    | UsageReported
-    | Stopped
-    | Broke
-)

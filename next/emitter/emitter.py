@@ -4,7 +4,7 @@ A response is talking until exactly one last event was returned, then over. The 
 objects as the `output_item.done` events.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 
 from ..types import events as e
@@ -30,8 +30,6 @@ from .rules import (
     CLOSES,
     CUT,
     DISCARDS_SPACE,
-    ENDINGS,
-    FOR_CODEX,
     STATE_COMES_FIRST,
     Kind,
     Outcome,
@@ -46,12 +44,8 @@ class Tools(Protocol):
         """Whether the client allows a call of this function."""
         ...
 
-    def prefix(self, name: str) -> str:
-        """The prefix of the id of an item for a call of this function."""
-        ...
-
-    def open_call(self, name: str, call_id: str, position: Position) -> OpenCall:
-        """The open item for a call of this function."""
+    def open_call(self, name: str, call_id: str, place: Callable[[str], Position]) -> OpenCall:
+        """The open item for a call of this function. `place` gives it a position, by the prefix of its id."""
         ...
 
 
@@ -64,7 +58,6 @@ class Emitter:
         tools: Tools,
         *,
         raw_reasoning: bool = False,
-        for_codex: bool = False,
         seal: Seal | None = None,
     ) -> None:
         """Without `seal`, provider state is dropped."""
@@ -72,8 +65,6 @@ class Emitter:
         self._seal = seal
         self._tools = tools
         self._form = RAW if raw_reasoning else SUMMARY
-        self._for_codex = for_codex
-        self._endings = FOR_CODEX if for_codex else ENDINGS
         self._open: dict[int, OpenMessage | OpenReasoning | OpenCall] = {}
         self._done: dict[int, OutputItem] = {}
         self._next = lifecycle.next_index
@@ -125,7 +116,7 @@ class Emitter:
                     events += self._call(delta)
                 case d.RefusalDelta():
                     # Codex shows nothing of a message with a refusal in it
-                    events += self._text(d.TextDelta(delta.text)) if self._for_codex else self._refusal(delta)
+                    events += self._text(d.TextDelta(delta.text)) if self._lifecycle.for_codex else self._refusal(delta)
                 case d.AnnotationAdded():
                     events += self._cite(delta)
                 case d.ProviderStateAdded():
@@ -144,6 +135,8 @@ class Emitter:
                     self._stopped = delta.reason
                 case d.Broke():
                     events += self.fail(delta.problem)
+                case _:
+                    raise AssertionError(delta)
             if self.over:
                 break
         return events
@@ -165,7 +158,7 @@ class Emitter:
 
     def stop(self, reason: Reason, problem: Problem | None = None) -> list[e.Event]:
         """The last events of a response that ends for this reason."""
-        ending = self._endings[reason]
+        ending = self._lifecycle.endings[reason]
         outcomes: dict[int, Outcome] = {index: ending.items[self._kind(index)] for index in sorted(self._open)}
         for outcome in outcomes.values():
             if isinstance(outcome, Problem):
@@ -243,8 +236,7 @@ class Emitter:
         self._call_ids[delta.key] = call_id
         self._keep(delta.provider_state, call_id)
         events = self._make_room(delta)
-        position = self._position(self._tools.prefix(delta.name))
-        self._calls[delta.key] = call = self._tools.open_call(delta.name, call_id, position)
+        self._calls[delta.key] = call = self._tools.open_call(delta.name, call_id, self._position)
         begun = self._begin(call)
         self._unannounced = None if begun else call
         return [*events, *begun]

@@ -268,6 +268,14 @@ class OpenCall(ABC):
         """The finished call. No item if it was cut before any event of it was sent."""
 
 
+def _whole(position: Position, item: OutputItem, added: OutputItem, *between: Callable[..., e.Event]) -> Whole:
+    return item, [
+        position.item(e.OutputItemAdded, added),
+        *[position.within(event) for event in between],
+        position.item(e.OutputItemDone, item),
+    ]
+
+
 def search(position: Position, delta: SearchMade) -> Whole:
     """A search as a call of OpenAI's web search, which clients know how to show."""
     action: dict[str, Any] = {"type": "search", "query": delta.query, "queries": [delta.query]}
@@ -275,32 +283,19 @@ def search(position: Position, delta: SearchMade) -> Whole:
     if delta.urls:
         action = {**action, "sources": [{"type": "url", "url": url} for url in delta.urls]}
     item = WebSearchCall(id=position.id, status="failed" if delta.failed else "completed", action=action)
-    return item, [
-        position.item(e.OutputItemAdded, added),
-        position.within(e.WebSearchInProgress),
-        position.within(e.WebSearchSearching),
-        position.within(e.WebSearchCompleted),
-        position.item(e.OutputItemDone, item),
-    ]
+    return _whole(position, item, added, e.WebSearchInProgress, e.WebSearchSearching, e.WebSearchCompleted)
 
 
 def image(position: Position, delta: ImageWritten) -> Whole:
     """An image as a call of OpenAI's image generation, which clients know how to show."""
     added = ImageGenerationCall(id=position.id, status="in_progress")
-    item = ImageGenerationCall(
-        id=position.id, status="completed", result=delta.data, output_format=delta.format or UNSET
-    )
-    return item, [
-        position.item(e.OutputItemAdded, added),
-        position.within(e.ImageGenerationInProgress),
-        position.within(e.ImageGenerationGenerating),
-        position.within(e.ImageGenerationCompleted),
-        position.item(e.OutputItemDone, item),
-    ]
+    form = delta.format or UNSET
+    item = ImageGenerationCall(id=position.id, status="completed", result=delta.data, output_format=form)
+    between = (e.ImageGenerationInProgress, e.ImageGenerationGenerating, e.ImageGenerationCompleted)
+    return _whole(position, item, added, *between)
 
 
 def state_only(position: Position, sealed: str) -> Whole:
     """A reasoning item without text that holds provider state."""
-    added = Reasoning(id=position.id, status="in_progress")
     item = Reasoning(id=position.id, status="completed", encrypted_content=sealed)
-    return item, [position.item(e.OutputItemAdded, added), position.item(e.OutputItemDone, item)]
+    return _whole(position, item, Reasoning(id=position.id, status="in_progress"))

@@ -4,25 +4,34 @@ import time
 from itertools import count
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from ..types import events as e
 from ..types.json import Json
 from ..types.problems import Problem
-from ..types.request import Format, JsonObjectFormat, JsonSchemaFormat, ReasoningConfig, Request
+from ..types.request import JsonSchemaFormat, PlainFormat, ReasoningConfig, Request
 from ..types.response import Compaction, IncompleteDetails, OutputItem, Response, ResponseError, Usage, new_id
-from .rules import Ending
+from .rules import ENDINGS, FOR_CODEX, Ending
 
 _FUNCTION: dict[str, Any] = {"description": None, "parameters": None, "strict": None}
 """Keys of a function that are null where the client gave nothing, never absent."""
+_REPEATED = (
+    "model", "instructions", "frequency_penalty", "presence_penalty", "temperature", "top_p", "top_logprobs",
+    "max_output_tokens", "max_tool_calls", "metadata", "parallel_tool_calls", "previous_response_id",
+    "prompt_cache_key", "safety_identifier", "tool_choice", "truncation",
+)  # fmt: skip
+"""What the response repeats as it was posted."""
 _TIERS = frozenset({"auto", "default", "flex", "priority", "scale"})
 
 
 class Lifecycle:
     """The lifecycle events of one response, and the numbers of all its events."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: Request, *, for_codex: bool = False) -> None:
+        self.for_codex = for_codex
+        self.endings = FOR_CODEX if for_codex else ENDINGS
         self.response = opening_response(request)
         self.number = count().__next__
         self.begun = False
@@ -83,44 +92,20 @@ def _error(problem: Problem) -> ResponseError:
 
 def opening_response(request: Request) -> Response:
     """The response before the model has written anything."""
-    text: Json = {"format": _format(request.text.format)}
+    text: Json = {"format": msgspec.to_builtins(request.text.format or PlainFormat())}
+    if isinstance(request.text.format, JsonSchemaFormat):
+        text["format"]["strict"] = request.text.format.strict is True
     if request.text.verbosity is not None:
         text["verbosity"] = request.text.verbosity
     return Response(
         id=new_id("resp"),
         created_at=int(time.time()),
-        model=request.model,
-        instructions=request.instructions,
-        frequency_penalty=request.frequency_penalty or 0,
-        presence_penalty=request.presence_penalty or 0,
-        temperature=1 if request.temperature is None else request.temperature,
-        top_p=1 if request.top_p is None else request.top_p,
-        top_logprobs=request.top_logprobs or 0,
-        max_output_tokens=request.max_output_tokens,
-        max_tool_calls=request.max_tool_calls,
-        metadata=request.metadata or {},
-        parallel_tool_calls=request.parallel_tool_calls is not False,
-        previous_response_id=request.previous_response_id,
-        prompt_cache_key=request.prompt_cache_key,
-        safety_identifier=request.safety_identifier,
         reasoning=None if request.reasoning is None else _reasoning(request.reasoning),
         service_tier=request.service_tier if request.service_tier in _TIERS else "default",
         text=text,
-        tool_choice=request.tool_choice,
         tools=[{**_FUNCTION, **tool} if tool.get("type") == "function" else tool for tool in request.tools],
-        truncation=request.truncation or "disabled",
+        **{name: value for name in _REPEATED if (value := getattr(request, name)) is not None},
     )
-
-
-def _format(form: Format | None) -> Json:
-    match form:
-        case JsonObjectFormat():
-            return {"type": "json_object"}
-        case JsonSchemaFormat():
-            schema: Json = {"type": "json_schema", "name": form.name, "description": form.description}
-            return {**schema, "schema": form.schema_, "strict": form.strict is True}
-        case _:
-            return {"type": "text"}
 
 
 def _reasoning(asked: ReasoningConfig) -> Json:

@@ -3,7 +3,7 @@
 import asyncio
 import socket
 from base64 import b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from ..settings.tables import Can, ServerSettings, UpstreamSettings
 from ..types.problems import ProblemError, refuse
-from ..types.request import AnyPart, FilePart, ImagePart, Request
+from ..types.request import AnyPart, FilePart, ImagePart, Item, Request
 from .media_types import type_of
 from .policy import check_url, is_data_uri, is_public, refuse_url
 
@@ -89,9 +89,6 @@ _MOST_BYTES = 32 * 1024 * 1024
 class _Place(NamedTuple):
     """Where a request names an address."""
 
-    item: int
-    key: str
-    number: int
     part: ImagePart | FilePart
     url: str
     path: str
@@ -130,28 +127,38 @@ async def fetched(request: Request, upstream: UpstreamSettings, can: Can, server
         raise failures.exceptions[0] from None
     finally:
         await getter.close()
-    return _with_all(request, [_filled(place, *found[url]) for url, places in wanted.items() for place in places])
+    filled = {id(place.part): _filled(place, *found[url]) for url, places in wanted.items() for place in places}
+    return replace(request, input=tuple([_with(item, filled) for item in request.items]))
+
+
+def _with(item: Item, filled: Mapping[int, AnyPart]) -> Item:
+    """The item with the parts that take the place of its own."""
+    for key, content in _contents(item):
+        if any(id(part) in filled for part in content):
+            item = replace(item, **{key: tuple([filled.get(id(part), part) for part in content])})
+    return item
+
+
+def _contents(item: Item) -> Iterator[tuple[str, tuple[AnyPart, ...]]]:
+    for key in ("content", "output"):
+        if isinstance(content := getattr(item, key, None), tuple):
+            yield key, content
 
 
 def _places(request: Request) -> Iterator[_Place]:
     for index, item in enumerate(request.items):
-        for key in ("content", "output"):
-            content = getattr(item, key, None)
-            for number, part in enumerate(content if isinstance(content, tuple) else ()):
+        for key, content in _contents(item):
+            for number, part in enumerate(content):
                 path = f"{request.path_of(index)}.{key}[{number}]"
                 if isinstance(part, ImagePart) and part.image_url and not is_data_uri(part.image_url):
-                    yield _Place(index, key, number, part, part.image_url, f"{path}.image_url")
+                    yield _Place(part, part.image_url, f"{path}.image_url")
                 elif isinstance(part, FilePart) and part.file_url and not part.file_data:
-                    yield _Place(index, key, number, part, part.file_url, f"{path}.file_url")
+                    yield _Place(part, part.file_url, f"{path}.file_url")
 
 
 def _is_ours(place: _Place, upstream: UpstreamSettings, server: ServerSettings) -> bool:
     """Whether this server fetches it. Of all others, Anthropic's alone takes addresses of files, and of PDF only."""
-    if upstream.via == "responses":  # it gets what was posted
-        return False
-    if server.fetch_urls == "never":
-        return False
-    if upstream.via == "demo":
+    if server.fetch_urls == "never" or upstream.via in {"responses", "demo"}:  # which get what was posted
         return False
     by_messages = upstream.via == "messages"
     if by_messages and not place.url.startswith("https://"):  # they fetch nothing else
@@ -161,28 +168,15 @@ def _is_ours(place: _Place, upstream: UpstreamSettings, server: ServerSettings) 
     return not upstream.takes_image_urls
 
 
-def _filled(place: _Place, kind: str | None, uri: str) -> _Place:
-    """The place with a part that holds the data."""
+def _filled(place: _Place, kind: str | None, uri: str) -> AnyPart:
+    """The part with the data."""
     part = place.part
     if isinstance(part, ImagePart):
         if not (kind or "").startswith("image/"):
             raise refuse_url(place.path, "its data is not an image (PNG, JPEG, GIF or WebP)")
-        return place._replace(part=replace(part, image_url=uri))
+        return replace(part, image_url=uri)
     if kind is None:
         raise refuse_url(place.path, "its data is not a PDF, an image or a text")
     name = unquote(urlsplit(place.url).path.rpartition("/")[2])
     named = part.filename or (name if name.isprintable() else None)
-    return place._replace(part=replace(part, file_data=uri, file_url=None, filename=named))
-
-
-def _with_all(request: Request, places: list[_Place]) -> Request:
-    """The request with the parts of these places."""
-    items = list(request.items)
-    contents: dict[tuple[int, str], list[AnyPart]] = {}
-    for place in places:
-        if (content := contents.get((place.item, place.key))) is None:
-            content = contents[place.item, place.key] = list(getattr(items[place.item], place.key))
-        content[place.number] = place.part
-    for (index, key), content in contents.items():
-        items[index] = replace(items[index], **{key: tuple(content)})
-    return replace(request, input=tuple(items))
+    return replace(part, file_data=uri, file_url=None, filename=named)

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from ..types.json import Json, encode
+from ..types.json import Json, encode, without
 from ..types.parse import ToolShapes, parse
 from ..types.problems import Problem, Warning, refuse
 from ..types.request import Request, SummaryTrigger
@@ -184,14 +184,16 @@ class Conversation:
         Its tools stay, so that prompt caches hold, but none may be called.
         """
         head = shortened(self._items[: self._head], excess)
-        items = [(_without_format(item), at) for item, at in zip(head, self._positions, strict=False)]
+        # of an update of settings the format is left out: a summary is plain text
+        head = [without(item, "text") if item.get("type") == "configuration_update" else item for item in head]
+        items = list(zip(head, self._positions, strict=False))
         items = [(item, at) for item, at in items if item.get("type") != "compaction_trigger"]
-        body = {name: value for name, value in self._body.items() if name not in _OF_ANSWERS}
+        body = without(self._body, *_OF_ANSWERS)
         body["store"] = False
         if body.get("tools") or any(item.get("type") == "additional_tools" for item in self._items):
             body["tool_choice"] = "none"
         if (text := body.get("text")) is not None:
-            body["text"] = {name: value for name, value in text.items() if name != "format"}
+            body["text"] = without(text, "format")
         return self._parsed(body, [*items, (user_message(SUM_UP), len(self._items))])
 
     def going_on(self, summary: Summary) -> tuple[Compaction, Request]:
@@ -199,7 +201,7 @@ class Conversation:
         head, after = self._items[: self._head], self._items[self._head :]
         window = Window(summary=summary.text, whole=True, before=_kept(head, self._most_kept), after=after)
         set_up = [item for item in head if item.get("type") in _SET_UP]
-        body = {name: value for name, value in self._body.items() if name != "context_management"}
+        body = without(self._body, "context_management")
         request = self._parsed(body, [(item, self._head) for item in [*set_up, *window.items]])
         return self._item(window), request
 
@@ -263,10 +265,3 @@ def _kept(items: Sequence[Json], most: int) -> list[Json]:
 
 def _is_from_outside(item: Any) -> bool:
     return role_of(item) in ("user", "system", "developer")
-
-
-def _without_format(item: Json) -> Json:
-    """The item without an update of the format: a summary is plain text."""
-    if item.get("type") != "configuration_update":
-        return item
-    return {name: value for name, value in item.items() if name != "text"}

@@ -111,7 +111,7 @@ def inspector(state: State) -> APIRouter:
             watching.add(changed)
             told: dict[int, Json] = {}
             try:
-                while True:
+                while not state.stopping:
                     changed.clear()
                     now = await asyncio.to_thread(rows, state.record.of(caller.owner))
                     news = [row for row in now if told.get(row["number"]) != row]
@@ -123,7 +123,7 @@ def inspector(state: State) -> APIRouter:
                 watching.discard(changed)
                 state.record.unwatch(changed)
 
-        return EventSourceResponse(events(), ping=15, sep="\n", headers=_PAGE)
+        return EventSourceResponse(events(), ping=15, sep="\n", headers=_PAGE, shutdown_grace_period=1)
 
     async def turn(request: Request, number: int) -> Response:
         """All about one turn."""

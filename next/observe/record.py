@@ -122,12 +122,17 @@ class Record:
         """It is not set any more."""
         self._watchers.discard(event)
 
+    def wake(self) -> None:
+        """Wakes who watches."""
+        for watcher in self._watchers:
+            watcher.set()
+
     def _add(self, owner: str, body: bytes, turn: "Turn | None") -> Kept:
         self._last += 1
         kept = Kept(self._last, owner, body, turn)
         if self.keeps:
             self._kept[kept.number] = kept
-            self._tell()
+            self.wake()
         return kept
 
     def _over(self, kept: Kept, fields: dict[str, Any], problem: Problem | None) -> None:
@@ -143,8 +148,4 @@ class Record:
             del self._kept[oldest.number]
             self._ended -= 1
             self._size -= oldest.size
-        self._tell()
-
-    def _tell(self) -> None:
-        for watcher in self._watchers:
-            watcher.set()
+        self.wake()

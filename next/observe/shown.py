@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..types.json import Json, NotJsonError, decode
+from ..types.json import Json, as_object, decode
 from ..types.redact import redacted, redacted_text
 from ..upstreams.port import AskRecord
 from .record import Kept
@@ -81,8 +81,7 @@ def _facts(request: Json, response: Json) -> Facts:
 
 def request_of(kept: Kept) -> Json:
     """What was posted; empty if it is no JSON object."""
-    value = _value(kept.body)
-    return value if isinstance(value, dict) else {}
+    return as_object(decode(kept.body))
 
 
 def told(kept: Kept) -> tuple[list[tuple[float, Json]], Json]:
@@ -91,7 +90,7 @@ def told(kept: Kept) -> tuple[list[tuple[float, Json]], Json]:
     response: Json = {}
     for at, piece in list(kept.sent):
         for line in piece.split(b"\n"):
-            value = _value(line.removeprefix(b"data: ")) if line.startswith((b"data: {", b"{")) else None
+            value = decode(line.removeprefix(b"data: ")) if line.startswith((b"data: {", b"{")) else None
             if isinstance(value, dict) and "sequence_number" in value:
                 events.append((at, value))
                 response = value.get("response") or response
@@ -142,7 +141,7 @@ def row(kept: Kept) -> Json:
 def shown(kept: Kept, *, may_know: bool) -> Json:
     """All about a turn. `may_know`: whoever sees it runs this server, and is told causes, which have addresses."""
     events, response = told(kept)
-    request = _value(kept.body)
+    request = decode(kept.body)
     fields = kept.fields if may_know else {name: kept.fields[name] for name in kept.fields if name != "cause"}
     return {
         "row": row(kept),
@@ -170,7 +169,7 @@ def _ask(ask: AskRecord, kept: Kept, *, may_know: bool) -> Json:
         "status": ask.status,
         "error": None if ask.problem is None else ask.problem.message,
         "cause": redacted_text(ask.cause) if may_know else "",
-        "body": redacted(_value(ask.body)),
+        "body": redacted(decode(ask.body)),
         "text": "\n".join([_line(line) for line in data.decode("utf-8", "replace").split("\n")]),
         "bytes": len(data),
     }
@@ -179,17 +178,9 @@ def _ask(ask: AskRecord, kept: Kept, *, may_know: bool) -> Json:
 def _line(line: str) -> str:
     """A line that an upstream sent: JSON without data and sealed text."""
     head = "data: " if line.startswith("data: ") else ""
-    value = _value(line.removeprefix(head).encode())
+    value = decode(line.removeprefix(head).encode())
     same = redacted(value) if isinstance(value, dict) else None
     return redacted_text(line) if same == value or same is None else f"{head}{msgspec.json.encode(same).decode()}"
-
-
-def _value(data: bytes) -> Any:
-    """The value of a JSON text; None if it is none."""
-    try:
-        return decode(data)
-    except NotJsonError:
-        return None
 
 
 def _ms(at: float, kept: Kept) -> float:

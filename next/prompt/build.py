@@ -8,8 +8,8 @@ from ..providers.provider import HINTS
 from ..tools.base import FunctionSpec
 from ..tools.choice import Choice
 from ..tools.table import Tools
-from ..types.json import Json
-from ..types.problems import Warning
+from ..types.json import Json, as_object, given, without
+from ..types.problems import Warning, Warnings
 from ..types.request import LOGPROBS, OtherTool, Request, Tool
 from .items import conversation
 from .nouns import Assistant, Caching, Call, Entry, Model, Prompt, WebSearch
@@ -20,17 +20,15 @@ _MEMBERS = frozenset({"type", "filters", "search_context_size", "user_location",
 _FILTERS = frozenset({"allowed_domains", "blocked_domains"})
 
 
-def web_search(hosted: Iterable[Tool], most: int | None, warnings: list[Warning]) -> WebSearch | None:
+def web_search(hosted: Iterable[Tool], most: int | None, warnings: Warnings) -> WebSearch | None:
     """The first search among these tools. `most`: `max_tool_calls`. `warnings` gets members without effect."""
     searches = [tool.members for tool in hosted if isinstance(tool, OtherTool) and tool.type.startswith("web_search")]
     if not searches:
         return None
     tool = searches[0]
     size, location, filters = (tool.get(name) for name in ("search_context_size", "user_location", "filters"))
-    filters = filters if isinstance(filters, dict) else {}
-    place: Json | None = None
-    if isinstance(location, dict):
-        place = {key: value for key, value in location.items() if key != "type" and value is not None}
+    filters = as_object(filters)
+    place = without(given(location), "type") if isinstance(location, dict) else None
     lost = [name for name, value in tool.items() if name not in _MEMBERS and value not in (None, ["text"])]
     lost += [f"filters.{name}" for name, value in filters.items() if name not in _FILTERS and value]
     warnings += [without_effect(name) for name in lost]
@@ -56,14 +54,14 @@ _SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 _PAST_TOOL = "A tool of an earlier turn; it cannot be called."
 
 
-def build(request: Request, model: Model, state: State | None = None) -> tuple[Prompt, Tools, list[Warning]]:
+def build(request: Request, model: Model, state: State | None = None) -> tuple[Prompt, Tools, Warnings]:
     """The prompt for this model, the tools of its functions, and what differs from the request.
 
     Raises `ProblemError` where the request cannot be put to it. `state` opens provider state; None: it stays sealed.
     """
     searches, draws = model.settings.web_search, model.settings.image_output
     tools = Tools(request, ("web_search",) * searches + ("image_generation",) * draws)
-    warnings = list(tools.warnings)
+    warnings = tools.warnings
     functions, choice = tools.specs, tools.choice
     if choice.mode == "required" and model.upstream.named_tool_choice == "required":  # it takes no name
         functions, choice = tuple([spec for spec in functions if tools.allows(spec.name)]), Choice("required")
@@ -106,12 +104,12 @@ def _sampling(request: Request) -> dict[str, Any]:
     return sampling | ({"top_logprobs": request.top_logprobs} if request.top_logprobs else {})
 
 
-def _hints(request: Request, model: Model, warnings: list[Warning]) -> dict[str, Any]:
+def _hints(request: Request, model: Model, warnings: Warnings) -> dict[str, Any]:
     """Parameters that do not change the answer, and that the upstream takes. A client would miss only the tier."""
     wanted = {name: value for name in HINTS if (value := getattr(request, name)) is not None}
     taken: Json = {name: value for name, value in wanted.items() if name in model.upstream.hints}
     if "service_tier" not in taken and wanted.get("service_tier", "auto") not in {"auto", "default"}:
-        warnings.append(Warning("service_tier", "service_tier", "'service_tier' has no effect on this model."))
+        warnings.add("service_tier", "service_tier", "'service_tier' has no effect on this model.")
     return taken
 
 

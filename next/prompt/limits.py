@@ -2,7 +2,7 @@
 
 from ..tools.base import FunctionSpec
 from ..types.json import encode
-from ..types.problems import Warning, refuse
+from ..types.problems import Warnings, refuse
 from ..types.request import EFFORTS, JsonObjectFormat, JsonSchemaFormat, Request, SettingsUpdate
 from .nouns import Entry, Model, OutputFormat, System, Text, User
 
@@ -12,7 +12,7 @@ _AFTER_CALLS = "This is about your final answer; calls of tools are made as usua
 
 
 def offered(
-    specs: tuple[FunctionSpec, ...], model: Model, warnings: list[Warning], *, demanded: bool
+    specs: tuple[FunctionSpec, ...], model: Model, warnings: Warnings, *, demanded: bool
 ) -> tuple[FunctionSpec, ...]:
     """The functions that may be offered. `demanded`: the client demands a call."""
     if not specs:
@@ -21,39 +21,39 @@ def offered(
         message = "This model cannot call tools."
         if demanded or not model.server.lenient:
             raise refuse("unsupported_value", message, "tool_choice" if demanded else "tools")
-        warnings.append(Warning("tools", "tools", f"{message} They were left out."))
+        warnings.add("tools", "tools", f"{message} They were left out.")
         return ()
     if model.can.strict_tools is False and any(spec.strict for spec in specs):
         details = "'strict' on tools has no effect: this model's server does not enforce schemas."
-        warnings.append(Warning("tools", "strict", details))
+        warnings.add("tools", "strict", details)
     return specs
 
 
-def parallel_calls(asked: bool | None, model: Model, warnings: list[Warning]) -> bool | None:
+def parallel_calls(asked: bool | None, model: Model, warnings: Warnings) -> bool | None:
     """The value of `parallel_tool_calls` to send."""
     if model.can.parallel_calls is not False:
         return asked
     if asked is False:
         details = "'parallel_tool_calls: false' has no effect: this model has no such setting."
-        warnings.append(Warning("parallel_tool_calls", "parallel_tool_calls", details))
+        warnings.add("parallel_tool_calls", "parallel_tool_calls", details)
     return None
 
 
-def verbosity(asked: str | None, model: Model, warnings: list[Warning]) -> str | None:
+def verbosity(asked: str | None, model: Model, warnings: Warnings) -> str | None:
     """The value of `text.verbosity` to send."""
     if asked is None or model.can.verbosity is not False:
         return asked
-    warnings.append(Warning("text.verbosity", "verbosity", "'text.verbosity' has no effect on this model."))
+    warnings.add("text.verbosity", "verbosity", "'text.verbosity' has no effect on this model.")
     return None
 
 
-def effort(request: Request, model: Model, warnings: list[Warning]) -> str | None:
+def effort(request: Request, model: Model, warnings: Warnings) -> str | None:
     """The wanted effort, or the next lower one that the model knows, or its lowest."""
     updates = [item.reasoning for item in request.items if isinstance(item, SettingsUpdate)]  # Codex sends them
     asked = [update.effort for update in (request.reasoning, *updates) if update is not None and update.effort]
     best, why = _nearest(asked[-1], model, request.max_output_tokens) if asked else (None, "")
     if why:
-        warnings.append(Warning("reasoning.effort", "reasoning.effort", f"'reasoning.effort{why}."))
+        warnings.add("reasoning.effort", "reasoning.effort", f"'reasoning.effort{why}.")
     return best
 
 
@@ -79,7 +79,7 @@ def _nearest(wanted: str, model: Model, limit: int | None) -> tuple[str | None, 
 
 
 def output_format(
-    request: Request, model: Model, warnings: list[Warning], *, tools: bool
+    request: Request, model: Model, warnings: Warnings, *, tools: bool
 ) -> tuple[OutputFormat | None, str | None]:
     """The format that the model's server enforces, and the instruction instead of it or in addition to it.
 
@@ -100,7 +100,7 @@ def output_format(
         return output, None
     reason = "its server does not enforce it in a request with tools" if tools else "its server does not enforce it"
     details = f"'text.format: {kind}' is sent to the model as an instruction: {reason}."
-    warnings.append(Warning("text.format", kind, details))
+    warnings.add("text.format", kind, details)
     return OutputFormat() if "json_object" in enforced else None, instruction(output, tools=tools)
 
 

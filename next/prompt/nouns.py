@@ -42,7 +42,11 @@ class Model(NamedTuple):
     """Its server has refused state that this conversation gives back to it: none is given back."""
 
 
-class Text(msgspec.Struct, frozen=True, gc=False):
+class Noun(msgspec.Struct, frozen=True, gc=False):
+    """A piece of a prompt."""
+
+
+class Text(Noun, frozen=True):
     """Text of any author."""
 
     text: str
@@ -50,7 +54,7 @@ class Text(msgspec.Struct, frozen=True, gc=False):
     """Whether the client wants the prompt to be cached up to its end. The same for other parts."""
 
 
-class Image(msgspec.Struct, frozen=True, gc=False):
+class Image(Noun, frozen=True):
     """A picture: a data URI or an address that may be fetched."""
 
     url: str
@@ -59,7 +63,7 @@ class Image(msgspec.Struct, frozen=True, gc=False):
     ends_cached: bool = False
 
 
-class File(msgspec.Struct, frozen=True, gc=False):
+class File(Noun, frozen=True):
     """A file."""
 
     name: str
@@ -68,7 +72,7 @@ class File(msgspec.Struct, frozen=True, gc=False):
     ends_cached: bool = False
 
 
-class Audio(msgspec.Struct, frozen=True, gc=False):
+class Audio(Noun, frozen=True):
     """A recording, in base64."""
 
     data: str
@@ -80,19 +84,19 @@ Part = Text | Image | File | Audio
 Parts = tuple[Part, ...]
 
 
-class RefusalText(msgspec.Struct, frozen=True, gc=False):
+class RefusalText(Noun, frozen=True):
     """The text of a refusal to answer."""
 
     text: str
 
 
-class AssistantMessage(msgspec.Struct, frozen=True, gc=False):
+class AssistantMessage(Noun, frozen=True):
     """One message of the assistant."""
 
     parts: tuple[Text | RefusalText, ...]
 
 
-class PastThought(msgspec.Struct, frozen=True, gc=False):
+class PastThought(Noun, frozen=True):
     """Reasoning of the assistant."""
 
     text: str
@@ -100,13 +104,13 @@ class PastThought(msgspec.Struct, frozen=True, gc=False):
     """Whether it is the exact text of the same model: it then continues the thought before it."""
 
 
-class ProviderState(msgspec.Struct, frozen=True, gc=False):
+class ProviderState(Noun, frozen=True):
     """What the upstream wants back with the assistant's turn, such as signatures of reasoning."""
 
     fields: Json
 
 
-class Call(msgspec.Struct, frozen=True, gc=False):
+class Call(Noun, frozen=True):
     """A call of a function by the assistant."""
 
     id: str
@@ -121,25 +125,25 @@ class Call(msgspec.Struct, frozen=True, gc=False):
 Piece = AssistantMessage | PastThought | ProviderState | Call
 
 
-class System(msgspec.Struct, frozen=True, gc=False):
+class System(Noun, frozen=True):
     """Instructions of the developer."""
 
     text: str
 
 
-class User(msgspec.Struct, frozen=True, gc=False):
+class User(Noun, frozen=True):
     """One message of the user."""
 
     parts: Parts
 
 
-class Assistant(msgspec.Struct, frozen=True, gc=False):
+class Assistant(Noun, frozen=True):
     """One turn of the assistant: messages, reasoning and calls in their order. The outputs of its calls follow it."""
 
     pieces: tuple[Piece, ...]
 
 
-class ToolOutput(msgspec.Struct, frozen=True, gc=False):
+class ToolOutput(Noun, frozen=True):
     """The output of a call. It directly follows the assistant's entry that holds the call."""
 
     call_id: str
@@ -152,7 +156,7 @@ class ToolOutput(msgspec.Struct, frozen=True, gc=False):
 Entry = System | User | Assistant | ToolOutput
 
 
-class OutputFormat(msgspec.Struct, frozen=True, kw_only=True):
+class OutputFormat(Noun, frozen=True, kw_only=True):
     """The format that the model's server must enforce: a JSON object, or one by a schema."""
 
     name: str | None = None
@@ -184,7 +188,7 @@ class WebSearch(NamedTuple):
     """Where the user is, roughly: members such as `country` and `city`."""
 
 
-class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+class Prompt(Noun, frozen=True, kw_only=True):
     """Everything that is sent to a model. A dialect needs no look at the request that it was made from."""
 
     entries: tuple[Entry, ...]

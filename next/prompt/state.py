@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from ..history.sealing import Sealer
-from ..types.json import Json
+from ..types.json import Json, as_object
 from .nouns import Model
 
 HIDDEN = "hidden"
@@ -92,7 +92,7 @@ def _merge(fields: Json, together: Json, levels: int) -> None:
         if isinstance(there, list) and isinstance(value, list):
             there += value
         elif isinstance(value, dict) and levels:
-            own = there if isinstance(there, dict) else {}
+            own = as_object(there)
             _merge(value, own, levels - 1)
             together[name] = own
         else:

@@ -2,34 +2,23 @@
 
 import re
 import tomllib
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, get_args
 
 from pydantic_core import ErrorDetails
 
+from ..providers.table import provider_of
 from .gone import instead_of
-from .tables import (
-    Can,
-    KeySettings,
-    ModelSettings,
-    SealSettings,
-    SearchSettings,
-    ServerSettings,
-    Table,
-    UpstreamSettings,
-)
+from .tables import Can, Settings, Table
 from .values import did_you_mean
 
 Path = tuple[int | str, ...]
 """Where a value stands: `("keys", 0, "name")`."""
-
 TABLES: dict[str, type[Table]] = {
-    "server": ServerSettings,
-    "keys": KeySettings,
-    "upstreams": UpstreamSettings,
-    "models": ModelSettings,
-    "seal": SealSettings,
-    "search": SearchSettings,
+    name: (get_args(field.annotation) or (field.annotation,))[-1] for name, field in Settings.model_fields.items()
 }
+_SEVERAL = {"keys": "[[keys]]", "models": "[models.NAME]", "upstreams": "[upstreams.NAME]"}
+"""Tables of several tables, whose paths have a name or a number in between."""
 _WORDS = {
     **dict.fromkeys(("fallback", "fallbacks", "deployments"), "upstreams"),
     **dict.fromkeys(("model", "model_name", "id"), "name"),
@@ -41,7 +30,6 @@ _WORDS = {
 _MESSAGES = {
     "missing": "is missing",
     "string_type": "must be a text in quotes",
-    "string_pattern_mismatch": "must be 1 to 64 small letters, digits, _ and -",
     "bool_type": "must be true or false",
     "int_type": "must be a whole number",
     "float_type": "must be a number",
@@ -102,34 +90,43 @@ def _is_in_quotes(value: Any) -> bool:
         return False
 
 
+def unknown_upstream(upstream: str, upstreams: Iterable[str]) -> str:
+    """What is said about an upstream that is not defined."""
+    near, known, provider = did_you_mean(upstream, upstreams), list(upstreams)[:8], provider_of(upstream).name
+    others = f" (there is {', '.join(known)})" if known else ""
+    more = f'; add it: [upstreams.{quoted(upstream)}] with provider = "{provider}"' if provider and not near else ""
+    return f'there is no upstream "{upstream}"{near or others}{more}'
+
+
 def _unknown(path: Path, value: Any) -> str:
     """What is said about a setting that there is not: what it is called, or where it belongs."""
     kind, word = str(path[0]), str(path[-1])
-    own = path[0] if len(path) == 1 else f"{kind}.{path[2] if kind in _NAMED and len(path) > 2 else word}"
-    if instead := instead_of(str(own)):
+    own = path[2:] if kind in _SEVERAL else path[1:]
+    if instead := instead_of(".".join(map(str, (kind, *own)))):
         return f"is gone; {instead}"
-    if len(path) == 1:
+    if not own:
         near = did_you_mean(word, TABLES)
-        return f"is not a table here{near}" if near or isinstance(value, dict | list) else _elsewhere(word, "")
-    table = Can if "can" in path[2:-1] else TABLES[kind]
-    meant = _WORDS.get(word)
-    if meant in table.model_fields:
+        return f"is not a table here{near}" if near else _elsewhere(word)
+    if kind in {"models", "upstreams"} and isinstance(value, dict) and len(own) == 1:
+        names = [*map(str, path[1:]), *_names_in(value, TABLES[kind])]
+        return f"a name with a dot needs quotes: [{kind}.{quoted('.'.join(names))}]"
+    table, meant = (Can if own[0] == "can" else TABLES[kind]).model_fields, _WORDS.get(word, word)
+    if meant in table:
         return f"is not a setting here (did you mean {meant}?)"
     if kind == "upstreams" and meant == "name":
         return "is not a setting here: write [models.NAME] with this upstream and with name, its name there"
-    if near := did_you_mean(word, table.model_fields):
-        return f"is not a setting here{near}"
-    return _elsewhere(meant or word, kind)
+    near = did_you_mean(word, table)
+    return f"is not a setting here{near}" if near else _elsewhere(meant)
 
 
-_NAMED = frozenset({"keys", "models", "upstreams"})
-"""Tables of several tables, whose paths have a name or a number in between."""
+def _names_in(value: dict[str, Any], table: type[Table]) -> Iterator[str]:
+    """The rest of a name that TOML has read as tables in a table."""
+    for name, inner in value.items():
+        if len(value) == 1 and isinstance(inner, dict) and name not in table.model_fields:
+            yield from (name, *_names_in(inner, table))
 
 
-def _elsewhere(word: str, kind: str) -> str:
+def _elsewhere(word: str) -> str:
     """The table that has this setting, if there is one."""
-    for other, table in TABLES.items():
-        if other != kind and word in table.model_fields:
-            title = f"[{other}.NAME]" if other in {"models", "upstreams"} else f"[{other}]"
-            return f"is not a setting here: {word} is one of {'[[keys]]' if other == 'keys' else title}"
-    return "is not a setting here"
+    places = [_SEVERAL.get(name, f"[{name}]") for name, table in TABLES.items() if word in table.model_fields]
+    return f"is not a setting here{f': {word} is one of {places[0]}' if places else ''}"

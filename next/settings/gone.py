@@ -3,7 +3,6 @@
 _BOUND = "leave it out: a fixed bound takes its place"
 _TIME = "leave it out: a fixed time takes its place"
 _BY_CHAT = 'leave it out: a server that knows only functions is asked by via = "chat"'
-_HIDDEN = "use watch = 0 in [server], or AM_WATCH=0"
 _OF_SERVE = "it is a flag of am-proxy serve"
 
 _GONE = {
@@ -48,7 +47,8 @@ _GONE = {
     ),
     # flags, as they are typed
     "serve --log-format, check --log-format": "use log_format in [server], or AM_LOG_FORMAT",
-    "serve --no-ui, serve --watch, check --no-ui, check --watch": _HIDDEN,
+    "serve --no-ui, check --no-ui": "use watch = 0 in [server], or AM_WATCH=0",
+    "serve --watch, check --watch": "use watch in [server], or AM_WATCH",
     "check --host, check --port, check --workers, check --record, check --strict, check --insecure-no-auth": _OF_SERVE,
     "check --all": "docs/configuration.md has the default values",
     "check --probe": "use am-proxy doctor, and try one --via after the other",

@@ -2,58 +2,37 @@
 
 import os
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any
 
 from pydantic import ValidationError
 
 from ..providers.table import provider_of
-from .faults import TABLES, Path, quoted, sentence, spelled
+from .faults import Path, sentence, spelled, unknown_upstream
 from .gone import instead_of
-from .tables import (
-    KeySettings,
-    ModelSettings,
-    SealSettings,
-    SearchSettings,
-    ServerSettings,
-    Table,
-    UpstreamSettings,
-)
+from .tables import ModelSettings, ServerSettings
+from .tables import Settings as Settings
 from .values import Text, did_you_mean, is_loopback
 
 FILE = "am-proxy.toml"
-_EMBEDDED = {"upstreams": {"demo": {"via": "demo"}}, "models": {name: {"upstream": "demo"} for name in ("demo", "*")}}
-"""The embedded model, where nothing is configured."""
 GIVEN = "upstream"
 """The name of the upstream that flags or the environment give."""
-_OF_GIVEN = {
-    "base_url": ("upstream", "AM_UPSTREAM"),
-    "api_key": ("upstream_key", "AM_UPSTREAM_KEY"),
-    "via": ("via", "AM_UPSTREAM_VIA"),
-    "provider": ("provider", "AM_PROVIDER"),
+_EMBEDDED = {"upstreams": {"demo": {"via": "demo"}}, "models": {name: {"upstream": "demo"} for name in ("demo", "*")}}
+"""The embedded model, where nothing is configured."""
+_GIVEN_BY: dict[Path, tuple[str, str]] = {
+    **{("server", name): (name, f"AM_{name.upper()}") for name in ServerSettings.model_fields},
+    ("upstreams", GIVEN, "base_url"): ("upstream", "AM_UPSTREAM"),
+    ("upstreams", GIVEN, "provider"): ("provider", "AM_PROVIDER"),
+    ("upstreams", GIVEN, "api_key"): ("upstream_key", "AM_UPSTREAM_KEY"),
+    ("upstreams", GIVEN, "via"): ("via", "AM_UPSTREAM_VIA"),
 }
-"""The flag and the variable of each of its settings."""
-_VARIABLES = {
-    *(f"AM_{name.upper()}" for name in ServerSettings.model_fields),
-    *(variable for _, variable in _OF_GIVEN.values()),
-    *("AM_CONFIG", "AM_KEY", "AM_SEAL_KEY"),
-}
+"""The flag and the variable of a setting."""
+_VARIABLES = {"AM_CONFIG", "AM_KEY", "AM_SEAL_KEY", *(variable for _, variable in _GIVEN_BY.values())}
 _OPEN_TO_ALL = (
     "others can reach this address, and there is no key: add [[keys]] or set AM_KEY, listen on 127.0.0.1, "
     "or say insecure_no_auth = true (--insecure-no-auth) to let everyone in"
 )
-
-
-class Settings(Table):
-    """A whole configuration."""
-
-    server: ServerSettings = ServerSettings()
-    keys: list[KeySettings] = []
-    seal: SealSettings = SealSettings()
-    search: SearchSettings = SearchSettings()
-    upstreams: dict[str, UpstreamSettings] = {}
-    models: dict[str, ModelSettings] = {}
 
 
 class SettingsError(Exception):
@@ -63,30 +42,24 @@ class SettingsError(Exception):
 def load(file: FilePath | None, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> Settings:
     """The settings of this file, or of the usual one; then the environment's; then those of flags."""
     reading = _Reading(file or usual_file(environ), environ)
-    reading.read_environment()
-    reading.read_flags(flags)
-    reading.add_upstream(flags)
-    reading.resolve()
-    mistakes = [*reading.mistakes, *reading.join_names(), *reading.between_tables()]
-    settings: Settings | None = None
+    reading.add_given(flags)
+    reading.add_keys()
+    tables, mistakes = reading.resolved(reading.tables, ()), reading.mistakes
+    for path, words in _between_tables(tables):
+        reading.say(path, words)
     try:
-        settings = Settings.model_validate(reading.tables)
+        settings = Settings.model_validate(tables)
     except ValidationError as error:
-        for each in error.errors(include_url=False):
-            if each["loc"] not in reading.unread:
-                mistakes.append(reading.said(each["loc"], sentence(each)))
-            elif each["type"] == "extra_forbidden":  # then nobody needs to know what it refers to
-                reading.unread[each["loc"]] = sentence(each)
-    mistakes += [reading.said(path, words) for path, words in reading.unread.items()]
-    if settings is None or mistakes:
-        raise SettingsError("\n".join(sorted(set(mistakes))))
-    return settings
-
-
-def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """What may be mistyped settings of the environment. They may be another program's."""
-    others = sorted(name for name in environ if name.startswith("AM_") and name not in _VARIABLES)
-    return [f"{name} is not a setting{near}" for name in others if (near := did_you_mean(name, _VARIABLES))]
+        for fault in error.errors(include_url=False):
+            if fault["loc"] not in reading.unread or fault["type"] == "extra_forbidden":
+                reading.unread.pop(fault["loc"], None)
+                reading.say(fault["loc"], sentence(fault))
+    else:
+        if not mistakes and not reading.unread:
+            return settings
+    for path, words in reading.unread.items():
+        reading.say(path, words)
+    raise SettingsError("\n".join(sorted(mistakes)))
 
 
 def usual_file(environ: Mapping[str, str] = os.environ) -> FilePath | None:
@@ -97,8 +70,14 @@ def usual_file(environ: Mapping[str, str] = os.environ) -> FilePath | None:
     return next((place for place in (FilePath(FILE), home / "am-proxy" / FILE) if place.is_file()), None)
 
 
+def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """What may be mistyped settings of the environment. They may be another program's."""
+    others = sorted(name for name in environ if name.startswith("AM_") and name not in _VARIABLES)
+    return [f"{name} is not a setting{near}" for name in others if (near := did_you_mean(name, _VARIABLES))]
+
+
 class _Reading:
-    """What is read of a configuration, from where, and what is wrong with it."""
+    """What is read of a configuration, and what is wrong with it."""
 
     def __init__(self, file: FilePath | None, environ: Mapping[str, str]) -> None:
         self._file = file
@@ -109,70 +88,61 @@ class _Reading:
         self.unread: dict[Path, str] = {}
         """Settings that refer to what is not there, with the reasons."""
         self.mistakes: list[str] = []
-        if file is None and _has_upstreams(FilePath("config.toml")):
+        if file is None and _is_of_second_edition(FilePath("config.toml")):
             self.mistakes.append(f"config.toml is not read any more: rename it to {FILE}")
 
-    def said(self, path: Path, words: str) -> str:
-        """A mistake with its place. A flag or variable says itself which setting it is."""
-        for length in range(len(path), 0, -1):
-            if origin := self._origins.get(path[:length]):
-                return f"{origin}: {words}"
-        return f"{self._file or 'settings'}: {spelled(path)}: {words}"
+    def say(self, path: Path, words: str) -> None:
+        """Notes a mistake with its place. A flag or variable says itself which setting it is."""
+        self.mistakes.append(f"{self._origin(path) or f'{self._file}: {spelled(path)}'}: {words}")
 
-    def _put(self, path: Path, origin: str, value: Any) -> None:
-        table = self.tables.setdefault(str(path[0]), {})
-        for step in path[1:-1]:
-            table = table.setdefault(step, {}) if isinstance(table, dict) else table
-        if isinstance(table, dict):  # else a mistake in the file
-            table[path[-1]] = Text(value) if isinstance(value, str) else value
-            self._origins[path] = origin
+    def _origin(self, path: Path) -> str:
+        """The variable or flag with this value; empty for what is in the file."""
+        return next((self._origins[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self._origins), "")
 
-    def read_environment(self) -> None:
-        """Adds every `AM_…` that is set and not empty."""
-        given = {name: value for name, value in self._environ.items() if name.startswith("AM_") and value}
-        for name in ServerSettings.model_fields:
-            if value := given.get(f"AM_{name.upper()}"):
-                self._put(("server", name), f"AM_{name.upper()}", value)
-        keys = self.tables.setdefault("keys", []) if "AM_KEY" in given else None
-        if isinstance(keys, list):
-            self._origins["keys", len(keys)] = "AM_KEY"
-            keys.append({"name": "AM_KEY", "value": given["AM_KEY"]})
-        if "AM_SEAL_KEY" in given and not _table(self.tables.get("seal")).get("keys"):
-            self._put(("seal", "keys"), "AM_SEAL_KEY", [given["AM_SEAL_KEY"]])
-        for name in given.keys() - _VARIABLES:
-            if instead := instead_of(name) or instead_of(f"server.{name[3:].lower()}"):
+    def _add(self, path: Path, origin: str, value: Any) -> None:
+        table = self.tables
+        for step in path[:-1]:
+            table = table.setdefault(str(step), {})
+            if not isinstance(table, dict):
+                return  # a mistake in the file
+        table[str(path[-1])] = Text(value) if isinstance(value, str) else value
+        self._origins[path] = origin
+
+    def add_given(self, flags: Mapping[str, Any]) -> None:
+        """Adds what the environment and flags say. Their upstream is for every model that the file does not name."""
+        given: dict[Path, tuple[str, Any]] = {}
+        for path, (flag, variable) in _GIVEN_BY.items():
+            if flags.get(flag) is not None:
+                given[path] = f"--{flag.replace('_', '-')}", flags[flag]
+            elif self._environ.get(variable):
+                given[path] = variable, self._environ[variable]
+        ours = {path[2]: origin for path, (origin, _) in given.items() if path[0] == "upstreams"}
+        if main := ours.get("base_url") or ours.get("provider"):
+            if GIVEN in _table(self.tables.get("upstreams")):  # one of them would be sent the other's key
+                self.mistakes.append(f'{main}: the file has an upstream named "{GIVEN}" of its own: rename that one')
+                return
+            self._add(("models", "*"), main, {"upstream": GIVEN})
+            self._origins["upstreams", GIVEN] = main
+        for path, (origin, value) in given.items():
+            if path[0] == "upstreams" and not main:
+                self.mistakes.append(f"{origin}: means nothing without --upstream or --provider")
+            else:
+                self._add(path, origin, value)
+        for name in self._environ.keys() - _VARIABLES:
+            if (
+                instead := instead_of(name) or instead_of(name.lower().replace("am_", "server.", 1))
+            ) and name.isupper():
                 self.mistakes.append(f"{name}: is gone; {instead}")
 
-    def read_flags(self, flags: Mapping[str, Any]) -> None:
-        """Adds every flag of the server that is given."""
-        for name in ServerSettings.model_fields:
-            if flags.get(name) is not None:
-                self._put(("server", name), f"--{name.replace('_', '-')}", flags[name])
-
-    def add_upstream(self, flags: Mapping[str, Any]) -> None:
-        """Adds the upstream of flags or the environment, for every model that the file does not name."""
-        given = {}
-        for field, (flag, variable) in _OF_GIVEN.items():
-            if value := flags.get(flag) or self._environ.get(variable):
-                given[field] = (f"--{flag.replace('_', '-')}" if flags.get(flag) else variable), value
-        if given and not given.keys() & {"base_url", "provider"}:
-            for origin, _ in given.values():
-                self.mistakes.append(f"{origin}: means nothing without --upstream or --provider")
-        elif given:
-            origin, _ = given.get("base_url") or given["provider"]
-            if GIVEN in _table(self.tables.get("upstreams")):  # one of them would be sent the other's key
-                words = f'the file has an upstream named "{GIVEN}" of its own: rename that one'
-                self.mistakes.append(f"{origin}: {words}")
-                return
-            for field, (where, value) in given.items():
-                self._put(("upstreams", GIVEN, field), where, value)
-            self._put(("models", "*"), origin, {"upstream": GIVEN})
-            self._origins["upstreams", GIVEN] = origin
-
-    def resolve(self) -> None:
-        """Adds the keys of providers and the embedded model, and puts in what `env:` and `file:` refer to."""
-        for upstream in _table(self.tables.get("upstreams")).values():
-            table = _table(upstream)
+    def add_keys(self) -> None:
+        """Adds the keys in the environment: of a client, for seals, of providers. And the embedded model."""
+        keys = self.tables.get("keys", [])
+        if (key := self._environ.get("AM_KEY")) and isinstance(keys, list):
+            self._origins["keys", len(keys)] = "AM_KEY"
+            self.tables["keys"] = [*keys, {"name": "AM_KEY", "value": key}]
+        if (key := self._environ.get("AM_SEAL_KEY")) and not _table(self.tables.get("seal")).get("keys"):
+            self._add(("seal", "keys"), "AM_SEAL_KEY", [key])
+        for table in filter(None, map(_table, _table(self.tables.get("upstreams")).values())):
             known = provider_of(table["provider"] if isinstance(table.get("provider"), str) else None)
             variable = known.key_variable or ""
             # litellm finds it by itself, under other names, too
@@ -182,112 +152,78 @@ class _Reading:
                 table["api_key"] = f"env:{variable}"
         if not self.tables.get("upstreams") and not self.tables.get("models"):
             self.tables |= _EMBEDDED
-        self.tables = self._resolved(self.tables, ())
 
-    def _resolved(self, value: Any, path: Path) -> Any:
+    def resolved(self, value: Any, path: Path) -> Any:
+        """The same with what `env:NAME` and `file:PATH` refer to."""
         if isinstance(value, dict):
-            return {name: self._resolved(inner, (*path, name)) for name, inner in value.items()}
+            return {name: self.resolved(inner, (*path, name)) for name, inner in value.items()}
         if isinstance(value, list):
-            return [self._resolved(inner, (*path, index)) for index, inner in enumerate(value)]
-        if not isinstance(value, str):
-            return value
-        kind, _, name = value.partition(":")
+            return [self.resolved(inner, (*path, index)) for index, inner in enumerate(value)]
+        kind, _, name = value.partition(":") if isinstance(value, str) else ("", "", "")
         if kind == "env":
             if found := self._environ.get(name):
                 return Text(found)
             state = "is empty" if name in self._environ else f"is not set{did_you_mean(name, self._environ)}"
             self.unread[path] = f"the environment variable {name} {state}"
         elif kind == "file":
-            folder = self._file.parent if self._file else FilePath()
+            folder = self._file.parent if self._file and not self._origin(path) else FilePath()
             try:
                 if found := (folder / FilePath(name).expanduser()).read_text(encoding="utf-8").strip():
                     return Text(found)
                 self.unread[path] = f"the file {name} is empty"
             except (OSError, ValueError) as error:
                 self.unread[path] = f"the file {name} cannot be read: {getattr(error, 'strerror', None) or error}"
-        elif "${" in value:
+        elif isinstance(value, str) and "${" in value:
             self.unread[path] = '${NAME} is gone; write "env:NAME" for a whole value, or the value itself'
         return value
 
-    def join_names(self) -> Iterator[str]:
-        """Joins names with a dot and without quotes, which TOML reads as a table in a table, and says so."""
-        for kind in ("models", "upstreams"):
-            tables, fields = _table(self.tables.get(kind)), TABLES[kind].model_fields
-            for name, table in list(tables.items()):
-                for key, inner in list(_table(table).items()):
-                    whole, below = f"{name}.{key}", inner
-                    if key in fields or not isinstance(inner, dict):
-                        continue
-                    while len(below) == 1:
-                        ((step, deeper),) = below.items()
-                        if step in fields or not isinstance(deeper, dict):
-                            break
-                        whole, below = f"{whole}.{step}", deeper
-                    tables[whole] = below
-                    del table[key]
-                    if not table:
-                        del tables[name]
-                    yield f"{self._file}: a name with a dot needs quotes: [{kind}.{quoted(whole)}]"
 
-    def between_tables(self) -> Iterator[str]:
-        """What no table shows alone: upstreams that are not defined, equal keys, a server that is open to all."""
-        upstreams, models = _table(self.tables.get("upstreams")), _table(self.tables.get("models"))
-        for name, model in models.items():
-            several = _table(model).get("upstreams")
-            asked = several if isinstance(several, list) else [_table(model).get("upstream")]
-            if "*" in name and name != "*":
-                yield self.said(("models", name), 'is no pattern: only "*" alone stands for other names')
-            if isinstance(model, dict) and asked in ([], [None]):
-                known = f": {', '.join(list(upstreams)[:8])}" if upstreams else ""
-                yield self.said(("models", name), f"needs an upstream{known}")
-            path: Path = ("models", name, "upstream" if several is None else "upstreams")
-            for upstream in asked:
-                if isinstance(upstream, str) and upstream not in upstreams and upstream not in models.keys() - {name}:
-                    yield self.said(path, _undefined(upstream, upstreams))
-        if upstreams and not models:
-            words = 'no model leads here: add [models."*"] or [models.NAME] with upstream = …'
-            yield self.said(("upstreams",), words)
-        keys = self.tables.get("keys")
-        for field in ("name", "sha256", "value"):
-            seen: dict[str, int] = {}
-            for index, key in enumerate(keys if isinstance(keys, list) else []):
-                value = _table(key).get(field)
-                if isinstance(value, str) and seen.setdefault(value, index) != index:
-                    yield self.said(("keys", index, field), f"is the same as that of keys[{seen[value]}]")
-        server = _table(self.tables.get("server"))
-        host = server.get("host", "127.0.0.1")
-        if not keys and not server.get("insecure_no_auth") and isinstance(host, str) and not is_loopback(host):
-            yield self.said(("server", "host"), _OPEN_TO_ALL)
-
-
-def _undefined(upstream: str, upstreams: Iterable[str]) -> str:
-    near = did_you_mean(upstream, upstreams)
-    known = ", ".join(list(upstreams)[:8])
-    words = f'there is no upstream "{upstream}"' + (near or (f" (there is {known})" if known else ""))
-    if not near and (provider := provider_of(upstream).name):
-        words += f'; add it: [upstreams.{quoted(upstream)}] with provider = "{provider}"'
-    return words
+def _between_tables(tables: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+    """What no table shows alone: upstreams that are not defined, keys of one name, a server that is open to all."""
+    upstreams, models = _table(tables.get("upstreams")), _table(tables.get("models"))
+    for name, model in models.items():
+        table = _table(model)
+        several = table.get("upstreams")
+        asked = several if isinstance(several, list) else [table.get("upstream")]
+        is_split = any(isinstance(table[key], dict) for key in table.keys() - ModelSettings.model_fields)
+        if "*" in name and name != "*":
+            yield ("models", name), 'is no pattern: only "*" alone stands for other names'
+        if isinstance(model, dict) and asked in ([], [None]) and not is_split:
+            yield ("models", name), f"needs an upstream{': ' if upstreams else ''}{', '.join(list(upstreams)[:8])}"
+        for upstream in asked:
+            if isinstance(upstream, str) and upstream not in {*upstreams, *models} - {name} | set(upstreams):
+                path = "models", name, "upstream" if several is None else "upstreams"
+                yield path, unknown_upstream(upstream, upstreams)
+    if upstreams and not models:
+        yield ("upstreams",), 'no model leads here: add [models."*"] or [models.NAME] with upstream = …'
+    keys = tables.get("keys") or []
+    names = [_table(key).get("name") for key in keys] if isinstance(keys, list) else []
+    for index, key_name in enumerate(names):
+        if key_name is not None and key_name in names[:index]:
+            yield ("keys", index, "name"), f"is the same as that of keys[{names.index(key_name)}]"
+    server = _table(tables.get("server"))
+    host = server.get("host", "127.0.0.1")
+    if not keys and not server.get("insecure_no_auth") and isinstance(host, str) and not is_loopback(host):
+        yield ("server", "host"), _OPEN_TO_ALL
 
 
 def _read(file: FilePath) -> dict[str, Any]:
     """What the file says. Raises `SettingsError`."""
+    text = ""
     try:
         text = file.read_text(encoding="utf-8-sig")
+        return tomllib.loads(text)
     except OSError as error:
         raise SettingsError(f"{file}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise SettingsError(f"{file}: is not UTF-8 text") from None
-    try:
-        return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
         first = next((line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
         other = "JSON" if first.startswith("{") else "YAML" if first.rstrip().endswith(":") or first == "---" else ""
-        hint = f": this looks like {other}; a table begins with its name, as [server]" if other else f": {error}"
-        raise SettingsError(f"{file}: is not TOML{hint}") from None
+        why = f"this looks like {other}; a table begins with its name, as [server]" if other else error
+        raise SettingsError(f"{file}: is not TOML: {why}") from None
 
 
-def _has_upstreams(file: FilePath) -> bool:
-    """Whether this is a configuration under the name that it had in the second edition."""
+def _is_of_second_edition(file: FilePath) -> bool:
+    """Whether this is a configuration under the name that it could have there."""
     try:
         return "[upstreams." in file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):

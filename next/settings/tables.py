@@ -1,11 +1,21 @@
 """The tables of a configuration. The text below a setting is also its row in docs/configuration.md."""
 
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from typing import Annotated, Any, Literal, NamedTuple, Self, get_args, get_origin
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from ..providers.provider import UNKNOWN
 from ..providers.table import PROVIDERS, provider_of
@@ -14,11 +24,11 @@ from .values import (
     LIST,
     Count,
     Digest,
-    Hosts,
+    Host,
     KeyName,
-    Kilobytes,
     Name,
-    Origins,
+    Names,
+    Origin,
     Positive,
     Price,
     SealKey,
@@ -26,12 +36,12 @@ from .values import (
     Secret,
     Text,
     Url,
-    Wait,
-    Words,
+    Word,
     Workers,
     address,
     did_you_mean,
     is_loopback,
+    like,
 )
 
 
@@ -49,19 +59,11 @@ class Table(BaseModel):
         kinds = set(_kinds(cls.model_fields[info.field_name or ""].annotation))
         if tuple in kinds:
             return [word.strip() for word in value.split(",") if word.strip()]
-        if bool in kinds:
-            return {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}.get(value.lower(), str(value))
-        for kind in (int, float):
+        for kind in (bool, int, float):
             if kind in kinds:
-                try:
-                    return kind(value)
-                except ValueError:
-                    pass
+                with suppress(ValidationError):
+                    return TypeAdapter(kind).validate_python(str(value))
         return str(value)
-
-
-_TRUE = ("true", "yes", "on", "1")
-_FALSE = ("false", "no", "off", "0")
 
 
 def _kinds(annotation: Any) -> list[Any]:
@@ -87,7 +89,7 @@ class ServerSettings(Table):
     lenient: bool = False
     """True: input that the model does not support, such as images, is left out with a warning. False: such a request is
     a 400."""
-    max_body_bytes: Kilobytes = 32 * 1024 * 1024
+    max_body_bytes: Annotated[int, Field(ge=1024)] = 32 * 1024 * 1024
     """Largest request body, in bytes; a larger one is a 413."""
     max_answer_bytes: Annotated[int, Field(ge=1024 * 1024)] = 64 * 1024 * 1024
     """Largest answer, in bytes; a larger one fails."""
@@ -105,12 +107,12 @@ class ServerSettings(Table):
     """when_needed: this server downloads images and files for upstreams that do not download URLs."""
     allow_private_urls: bool = False
     """True: image and file URLs may point to private addresses."""
-    allowed_hosts: Hosts = ()
+    allowed_hosts: Annotated[tuple[Host, ...], LIST] = ()
     """Values of the `Host` header that are accepted in addition to this machine's own names. A server that other
     machines can reach accepts any, unless this is set. `*`: any."""
-    cors_origins: Origins = ()
+    cors_origins: Annotated[tuple[Origin, ...], LIST] = ()
     """Origins of the web pages that may call this server from a browser; by default none. `*`: all."""
-    shutdown_grace: Wait = 6
+    shutdown_grace: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] = 6
     """Seconds after SIGTERM in which running turns may finish."""
     log_format: Literal["auto", "text", "json"] = "auto"
     """auto: text on a terminal, JSON elsewhere. text: one aligned line per turn, for people; json: every field, for
@@ -156,7 +158,7 @@ class KeySettings(Table):
     """The SHA-256 of the key, in 64 hexadecimal digits: `am-proxy keys create NAME` makes both."""
     value: Secret | None = None
     """The key itself, instead of `sha256`; only its SHA-256 is kept."""
-    models: Words = ()
+    models: Names = ()
     """Public model names that it may use, by default all; patterns such as `gpt-*` are possible."""
     requests_per_minute: Positive | None = None
     """Turns that may start in a minute; without it, there is no limit. Each process counts separately."""
@@ -227,7 +229,7 @@ class UpstreamSettings(Table):
     """How it is asked: as a chat-completions server, by Anthropic's Messages API, as a Responses server, or through
     litellm; `demo` is the embedded model. By default as its provider needs it; an address without a provider is a
     chat-completions server."""
-    provider: Annotated[str, Field(pattern="^[a-z0-9_-]{1,64}$")] | None = None
+    provider: Word | None = None
     """The provider: one of those whose address, key variable and peculiarities are [known](providers.md), or litellm's
     prefix for any other."""
     api_key: Secret | None = None
@@ -265,10 +267,10 @@ class UpstreamSettings(Table):
     for servers that accept only a word (llama.cpp, LM Studio). By default as the provider needs it."""
     takes_image_urls: bool = True
     """False: it does not download images, so this server does (Ollama, llama.cpp)."""
-    key_header: Annotated[str, Field(pattern="^[A-Za-z0-9-]+$")] = "authorization"
+    key_header: Annotated[str, like("[A-Za-z0-9-]+", "must be the name of a header")] = "authorization"
     """The header with the key: `authorization`, as `Bearer` and the key, or another with the key alone. By default
     `x-api-key` with `via = "messages"`."""
-    betas: Annotated[tuple[Annotated[str, Field(pattern="^[a-z0-9_-]{1,64}$")], ...], LIST] = ()
+    betas: Annotated[tuple[Word, ...], LIST] = ()
     """Beta features that each request names in the header `anthropic-beta`."""
 
     @model_validator(mode="before")
@@ -354,8 +356,8 @@ class ModelSettings(Table):
     """A model under its public name, which clients use. `[models."*"]` stands for every other name."""
 
     upstream: Name | None = None
-    """The table of `[upstreams]` that serves it."""
-    upstreams: Words = ()
+    """The table of `[upstreams]` that serves it. For several, with fallbacks, see `upstreams`."""
+    upstreams: Names = ()
     """Several instead of one, tried in this order until one sends its first data: `upstreams = ["local", "cloud"]` with
     `names = { cloud = "gpt-5" }`. A name here may also be that of another model."""
     name: Name | None = None
@@ -419,6 +421,17 @@ class ModelSettings(Table):
     def asked(self) -> tuple[str, ...]:
         """The names in `upstreams`, or the one in `upstream`."""
         return self.upstreams or ((self.upstream,) if self.upstream else ())
+
+
+class Settings(Table):
+    """A whole configuration."""
+
+    server: ServerSettings = ServerSettings()
+    keys: list[KeySettings] = []
+    upstreams: dict[str, UpstreamSettings] = {}
+    models: dict[str, ModelSettings] = {}
+    seal: SealSettings = SealSettings()
+    search: SearchSettings = SearchSettings()
 
 
 UNKNOWN_KEY = "AM Proxy does not know this API key."

@@ -49,69 +49,64 @@ def address(url: str) -> str:
     return url.rstrip("/")
 
 
-def _name(text: str) -> str:
-    if not text or text != text.strip() or not text.isprintable():
-        raise ValueError("must be a name without spaces around it and without control characters")
-    return text
-
-
-def _key_name(name: str) -> str:
-    if name.lower() in {"guest", "anyone"}:
-        raise ValueError("is reserved for callers without a key of this server: choose another name")
-    return name
-
-
-def _secret(key: SecretStr) -> SecretStr:
-    if not re.fullmatch("[!-~]+", key.get_secret_value()):  # it is sent in a header
-        raise ValueError("must be printable ASCII without spaces or line breaks, and not empty")
-    return key
-
-
-def _seal_key(key: SecretStr) -> SecretStr:
-    if len(key.get_secret_value()) < 32:
-        raise ValueError("must be at least 32 random characters: `openssl rand -hex 32`")
-    return key
-
-
-def _digest(text: str) -> str:
-    if not re.fullmatch(r"[0-9a-fA-F]{64}", text):
-        raise ValueError("must be the SHA-256 of the key: 64 hexadecimal digits")
-    return text.lower()
-
-
-def _host(text: str) -> str:
-    if text != "*" and not re.fullmatch(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?", text):
-        raise ValueError('must be a host name or address without a port, or "*"')
-    return text.strip("[]").lower()
-
-
-def _origin(text: str) -> str:
-    if text != "*" and not re.fullmatch(r"(?i)[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?", text):
-        raise ValueError('must be an origin such as "https://example.com", without a path, or "*"')
-    return text.lower()
-
-
 def _workers(value: Any) -> Any:
     if value == "auto":
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return value
 
 
-Name = Annotated[str, AfterValidator(_name)]
-KeyName = Annotated[Name, AfterValidator(_key_name)]
-Secret = Annotated[SecretStr, AfterValidator(_secret)]
-SealKey = Annotated[Secret, AfterValidator(_seal_key)]
-Digest = Annotated[str, AfterValidator(_digest)]
+def like(pattern: str, words: str) -> AfterValidator:
+    """Refuses a text, or a secret, that is not of this pattern, in these words."""
+
+    def check(value: Any) -> Any:
+        if not re.fullmatch(pattern, value.get_secret_value() if isinstance(value, SecretStr) else value):
+            raise ValueError(words)
+        return value
+
+    return AfterValidator(check)
+
+
+def _bare(host: str) -> str:
+    return host.strip("[]").lower()
+
+
+LOWER = AfterValidator(str.lower)
+LIST = Field(strict=False)
+"""TOML has lists, and no tuples."""
+
+Name = Annotated[
+    str,
+    like(
+        r"(?=\S)[^\0-\x1f\x7f-\x9f]*(?<=\S)", "must be a name without spaces around it and without control characters"
+    ),
+]
+KeyName = Annotated[
+    Name,
+    like("(?i)(?!(guest|anyone)$).*", "is reserved for callers without a key of this server: choose another name"),
+]
+Word = Annotated[str, like("[a-z0-9_-]{1,64}", "must be 1 to 64 small letters, digits, _ and -")]
+Secret = Annotated[  # it is sent in a header
+    SecretStr, like("[!-~]+", "must be printable ASCII without spaces or line breaks, and not empty")
+]
+SealKey = Annotated[Secret, like(".{32,}", "must be at least 32 random characters: `openssl rand -hex 32`")]
+Digest = Annotated[str, like("[0-9a-fA-F]{64}", "must be the SHA-256 of the key: 64 hexadecimal digits"), LOWER]
 Url = Annotated[str, AfterValidator(address)]
+Host = Annotated[
+    str,
+    like(r"\*|[\w.-]+|\[[0-9A-Fa-f:.]+\]", 'must be a host name or address without a port, or "*"'),
+    AfterValidator(_bare),
+]
+Origin = Annotated[
+    str,
+    like(
+        r"\*|[a-zA-Z][\w+.-]*://([\w.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?",
+        'must be an origin such as "https://example.com", without a path, or "*"',
+    ),
+    LOWER,
+]
+Names = Annotated[tuple[Name, ...], LIST]
 Workers = Annotated[int, BeforeValidator(_workers), Field(ge=1, le=64)]
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
-Kilobytes = Annotated[int, Field(ge=1024)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
-Wait = Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)]
 Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-LIST = Field(strict=False)
-"""TOML has lists, and no tuples."""
-Words = Annotated[tuple[Name, ...], LIST]
-Hosts = Annotated[tuple[Annotated[str, AfterValidator(_host)], ...], LIST]
-Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], LIST]

@@ -3,11 +3,11 @@
 import msgspec
 
 from ..emitter.items import OpenCall, Position
-from ..types.json import Json, encode
+from ..types.json import Json, as_object, decode, encode, given
 from ..types.request import Shape, Tool, ToolItem
 from ..types.response import ItemStatus, OutputItem
 from .base import Carried, FunctionSpec, NameOf, PastOutput, PastOutputItem, ToolType
-from .calls import OpenAction, read_object
+from .calls import OpenAction
 from .function import object_of
 
 _DESCRIPTION = (
@@ -68,8 +68,7 @@ def _function(_: ApplyPatchTool, name: str) -> FunctionSpec:
 
 
 def _arguments(item: ApplyPatchCallItem, _: Carried) -> str:
-    operation = msgspec.structs.asdict(item.operation)
-    return encode({key: value for key, value in operation.items() if value is not None}).decode()
+    return encode(given(msgspec.structs.asdict(item.operation))).decode()
 
 
 def _told(item: ApplyPatchCallOutputItem, _: NameOf) -> PastOutput:
@@ -89,9 +88,9 @@ def _open(_: Carried, call_id: str, position: Position) -> OpenCall:
 
 def _operation(arguments: str) -> Json:
     """The operation. Arguments that do not describe one become its diff: the client's error shows the model why."""
-    read = read_object(arguments)
+    read = as_object(decode(arguments))
     inner = read.get("operation")
-    kind, path, diff = ((inner if isinstance(inner, dict) else read).get(key) for key in ("type", "path", "diff"))
+    kind, path, diff = ((as_object(inner) or read).get(key) for key in ("type", "path", "diff"))
     if kind not in _KINDS or not isinstance(path, str) or not isinstance(diff, str | None):
         return {"type": "update_file", "path": "", "diff": arguments}
     operation = {"type": kind, "path": path}

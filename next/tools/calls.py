@@ -10,7 +10,6 @@ from typing import Any, Protocol
 
 from ..emitter.items import Closed, OpenCall, Position
 from ..types import events as e
-from ..types.json import Json, NotJsonError, decode
 from ..types.response import ItemStatus, OutputItem
 
 MakeItem = Callable[[ItemStatus, str], OutputItem]
@@ -99,12 +98,3 @@ class OpenAction(OpenCall):
         item = self._item(status, self.written)
         events = [*self.announce(), *self._events(self.position, item)]
         return item, [*events, self.position.item(e.OutputItemDone, item)]
-
-
-def read_object(arguments: str) -> Json:
-    """The arguments, if they are a JSON object; otherwise an empty one."""
-    try:
-        value = decode(arguments)
-    except NotJsonError:
-        return {}
-    return value if isinstance(value, dict) else {}

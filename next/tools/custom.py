@@ -8,7 +8,7 @@ from msgspec import UNSET, UnsetType
 from ..emitter.items import OpenCall, Position
 from ..types import events as e
 from ..types.json import encode
-from ..types.request import Content, Shape
+from ..types.request import Content, TypedShape
 from ..types.response import ItemStatus, OutputItem
 from .base import Carried, FunctionSpec, NamedCall, NamedTool, NameOf, PastOutput, PastOutputItem, ToolType
 from .calls import OpenText
@@ -24,11 +24,11 @@ _SENTENCE = re.compile(r"[^.!?\n]+[.!?]?")
 _AGAINST_JSON = re.compile(r"(\bnot\b|n't\b|\bnever\b).*\bJSON\b", re.IGNORECASE)
 
 
-class PlainInput(Shape, tag_field="type", tag="text"):
+class PlainInput(TypedShape, tag="text"):
     """Any text may be the input."""
 
 
-class GrammarInput(Shape, tag_field="type", tag="grammar", kw_only=True):
+class GrammarInput(TypedShape, tag="grammar", kw_only=True):
     """The input must obey this grammar: the model is told, and nothing is checked."""
 
     syntax: Literal["lark", "regex"]

@@ -2,11 +2,11 @@
 
 from ..emitter.items import OpenCall, Position
 from ..types import events as e
-from ..types.json import Json, encode
-from ..types.request import Shape, Tool, ToolItem
+from ..types.json import Json, as_object, decode, encode, given
+from ..types.request import Shape, Tool, ToolItem, TypedShape
 from ..types.response import ItemStatus, OutputItem
 from .base import Carried, FunctionSpec, NameOf, PastOutput, PastOutputItem, ToolType
-from .calls import OpenAction, read_object
+from .calls import OpenAction
 from .function import object_of
 
 _DESCRIPTION = "Runs shell commands and returns what they write."
@@ -33,17 +33,17 @@ class Skill(Shape, kw_only=True):
     path: str
 
 
-class LocalEnvironment(Shape, tag_field="type", tag="local"):
+class LocalEnvironment(TypedShape, tag="local"):
     """The client's machine, and the skills that are there."""
 
     skills: list[Skill] | None = None
 
 
-class NewContainer(Shape, tag_field="type", tag="container_auto"):
+class NewContainer(TypedShape, tag="container_auto"):
     """A new container of OpenAI's."""
 
 
-class Container(Shape, tag_field="type", tag="container_reference"):
+class Container(TypedShape, tag="container_reference"):
     """A container of OpenAI's that the client has made."""
 
 
@@ -135,8 +135,7 @@ def _function(tool: ShellTool, name: str) -> FunctionSpec | None:
 
 def _arguments(item: ShellCallItem, _: Carried) -> str:
     limits = {key: _limit(getattr(item.action, key)) for key in _LIMITS}
-    known = {key: value for key, value in limits.items() if value is not None}
-    return encode({"commands": item.action.commands, **known}).decode()
+    return encode({"commands": item.action.commands, **given(limits)}).decode()
 
 
 def _told(item: ShellCallOutputItem, _: NameOf) -> PastOutput:
@@ -166,7 +165,7 @@ def _open(_: Carried, call_id: str, position: Position) -> OpenCall:
 
 def _action(arguments: str) -> Json:
     """The commands. Arguments without any are taken as one command: the shell's error shows the model why."""
-    read = read_object(arguments)
+    read = as_object(decode(arguments))
     commands = read.get("commands", read.get("command"))
     if isinstance(commands, str):
         commands = [commands]

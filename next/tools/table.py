@@ -1,13 +1,13 @@
 """One turn's tools: the functions that carry them, and which of them the model may call."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from ..emitter.items import OpenCall, Position
 from ..types.parse import ToolShapes
-from ..types.problems import Warning, refuse
+from ..types.problems import Warnings, refuse
 from ..types.request import AdditionalTools, Request, Tool, ToolItem
 from .apply_patch import APPLY_PATCH
 from .base import Carried, FunctionSpec, NamedCall, NamedTool, PastCall, PastOutput, PastOutputItem, ToolName, ToolType
@@ -41,7 +41,7 @@ class Tools:
 
     def __init__(self, request: Request, hosted: tuple[str, ...] = ()) -> None:
         """`hosted` is how the types of tools begin that the model's server runs, or that it does without a tool."""
-        self.warnings: list[Warning] = []
+        self.warnings = Warnings()
         """One for each tool that was left out."""
         self.hosted: list[Tool] = []
         """The tools that the model's server runs, where the client permits it."""
@@ -66,14 +66,10 @@ class Tools:
         """Whether the client permits this call. An undeclared function is allowed if no restriction is set."""
         return self._allowed is None or name in self._allowed
 
-    def prefix(self, name: str) -> str:
-        """The prefix of the id of a call's item."""
-        return self._carried(name).kind.prefix
-
-    def open_call(self, name: str, call_id: str, position: Position) -> OpenCall:
-        """The open item for a call."""
+    def open_call(self, name: str, call_id: str, place: Callable[[str], Position]) -> OpenCall:
+        """The open item for a call. `place` gives it a position, by the prefix of its id."""
         carried = self._carried(name)
-        return carried.kind.open(carried, call_id, position)
+        return carried.kind.open(carried, call_id, place(carried.kind.prefix))
 
     def past(self, item: ToolItem) -> PastCall | PastOutput:
         """A past call as a call of its function, or a past output as text or parts."""
@@ -121,7 +117,7 @@ class Tools:
             elif kind is None or (spec := kind.function(tool, self._names.of(named))) is None:
                 details = f"{path} was left out: its type '{tool.type[:64]}' cannot be offered to this model."
                 details += _HOW if tool.type.startswith("web_search") else ""
-                self.warnings.append(Warning(path, "tool", details))
+                self.warnings.add(path, "tool", details)
             elif named in seen and not found:
                 message = f"'{path}' cannot be distinguished from another tool: both are named '{named.name}'."
                 raise refuse("invalid_value", message, path)

@@ -3,11 +3,11 @@
 from typing import Any, Literal
 
 from ..emitter.items import OpenCall, Position
-from ..types.json import Json, encode
+from ..types.json import Json, as_object, decode, encode
 from ..types.request import Tool, ToolItem
 from ..types.response import ItemStatus, OutputItem
 from .base import Carried, FunctionSpec, NameOf, PastOutput, PastOutputItem, ToolType
-from .calls import OpenAction, read_object
+from .calls import OpenAction
 from .function import for_chat, object_of
 from .naming import members
 
@@ -84,7 +84,7 @@ def _open(_: Carried, call_id: str, position: Position) -> OpenCall:
 
 def _query(arguments: str) -> Json:
     """The query. Arguments that are no object are taken as the text to search for."""
-    read = read_object(arguments)
+    read = as_object(decode(arguments))
     return read if read or arguments.strip() in {"", "{}"} else {"query": arguments}
 
 

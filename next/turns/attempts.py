@@ -26,7 +26,7 @@ _PATIENCE = 5
 _ELSEWHERE = frozenset(
     {
         "insufficient_quota", "internal_error", "model_not_found", "overloaded", "rate_limit_exceeded",
-        "upstream_auth_error", "upstream_error", "upstream_timeout",
+        "unsupported_value", "upstream_auth_error", "upstream_error", "upstream_timeout",
     }
 )  # fmt: skip
 """Codes of problems after which the next upstream is asked."""

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from ..catalog import Route
 from ..dialects.exchange import Exchange, new_exchange
 from ..emitter.response import Lifecycle
-from ..emitter.rules import ENDINGS, FOR_CODEX, Reason
+from ..emitter.rules import ENDINGS, Reason
 from ..fetching.attachments import fetched
 from ..history.compaction import Conversation, Summary
 from ..history.sealing import Sealer
@@ -97,7 +97,6 @@ class Turn:
         self._routes: Sequence[Route] = routes
         self._client = client
         self._server = server
-        self._for_codex = for_codex
         self._may_know = may_know
         self._released = released
         self._ended = ended
@@ -105,7 +104,7 @@ class Turn:
         self._sealer = sealer
         self._asked = request
         """What the model is asked: after a summary, this is not what was posted."""
-        self._lifecycle = Lifecycle(request)
+        self._lifecycle = Lifecycle(request, for_codex=for_codex)
         self._asking: asyncio.Task[Begun] | None = None
         self._untold: list[Event] = []
         """Events that were made, and not encoded."""
@@ -178,9 +177,8 @@ class Turn:
             return [*self._begun(), self._lifecycle.last(ENDINGS["end"], [], _NOTHING)]
         if conversation is not None and conversation.threshold is None:
             summary = await self._summary(conversation)
-            endings = FOR_CODEX if self._for_codex else ENDINGS
             item = self._lifecycle.add(conversation.item(summary))
-            return [*self._begun(), *item, self._lifecycle.last(endings[summary.ending], [], None)]
+            return [*self._begun(), *item, self._lifecycle.last(self._lifecycle.endings[summary.ending], [], None)]
         exchange = await self._made(self._routes[0])
         self.warnings += exchange.warnings
         if conversation is not None and self._routes[0].dialect.tokens(exchange.body) > (conversation.threshold or 0):
@@ -266,17 +264,16 @@ class Turn:
             payloads = more
 
     async def _made(self, route: Route) -> Exchange:
-        return await self._turn(self._asked, route, self._lifecycle, for_codex=self._for_codex)
+        return await self._turn(self._asked, route, self._lifecycle)
 
-    async def _turn(self, request: Request, route: Route, lifecycle: Lifecycle, *, for_codex: bool = False) -> Exchange:
+    async def _turn(self, request: Request, route: Route, lifecycle: Lifecycle) -> Exchange:
         model = await route.upstream.known(route.model)
         exchange = new_exchange(
             await fetched(request, model.upstream, model.can, self._server),
             model,
             route.dialect,
             lifecycle,
-            for_codex=for_codex,
-            sealer=self._sealer.fresh() if self._sealer else None,
+            self._sealer.fresh() if self._sealer else None,
         )
         refuse_if_strict(self._server, [*self._request_warnings, *exchange.warnings])
         return exchange

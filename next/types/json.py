@@ -1,6 +1,7 @@
 """JSON both ways: strict in what is sent, lenient in what model servers write."""
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -12,16 +13,12 @@ encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
 
 
-class NotJsonError(ValueError):
-    """A text that is no JSON."""
-
-
 Halves = dict[tuple[str | int, ...], str]
 """Halves of UTF-16 characters at the ends of strings of one payload, by the paths of these strings."""
 
 
 def decode(data: bytes | str, halves: Halves | None = None) -> Any:
-    """The value of a JSON text that a model's server wrote, with whole characters only.
+    """The value of a JSON text that a model's server wrote, with whole characters only; None if it is no JSON.
 
     Some write NaN, or half of a UTF-16 character: an answer is not refused for that. `halves`: of the payload before,
     whose other halves may be in this one; those of this payload are left in it.
@@ -35,7 +32,7 @@ def decode(data: bytes | str, halves: Halves | None = None) -> Any:
         value = json.loads(data)
         return whole_characters(value if halves is None else _joined(value, halves, ()))
     except (ValueError, RecursionError):
-        raise NotJsonError from None
+        return None
 
 
 def _joined(value: Any, halves: Halves, path: tuple[str | int, ...]) -> Any:
@@ -54,7 +51,7 @@ def _joined(value: Any, halves: Halves, path: tuple[str | int, ...]) -> Any:
 
 def _index(entry: Any, at: int) -> int:
     """The place of an entry in its list: of several calls each chunk has one, which tells its own index."""
-    told = entry.get("index") if isinstance(entry, dict) else None
+    told = as_object(entry).get("index")
     return told if isinstance(told, int) else at
 
 
@@ -70,3 +67,28 @@ def is_object(text: str) -> bool:
         return isinstance(_decode(text), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def as_object(value: Any) -> Json:
+    """The value, if it is an object; otherwise an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def as_text(value: Any) -> str:
+    """The value, if it is a text; otherwise an empty one."""
+    return value if isinstance(value, str) else ""
+
+
+def objects(value: Any) -> list[Json]:
+    """The objects of a list; an empty list if it is no list."""
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def without(members: Mapping[str, Any], *names: str) -> Json:
+    """The object without these members."""
+    return {name: value for name, value in members.items() if name not in names}
+
+
+def given(members: Mapping[str, Any]) -> Json:
+    """The object without members that are null."""
+    return {name: value for name, value in members.items() if value is not None}

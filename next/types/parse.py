@@ -6,11 +6,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from .json import Json
+from .json import Json, given
 from .problems import ProblemError, Warning, refuse
 from .request import (
     ITEMS,
-    AdditionalTools,
     AllowedTools,
     ChosenTool,
     Item,
@@ -18,7 +17,6 @@ from .request import (
     OtherItem,
     OtherTool,
     Request,
-    SettingsUpdate,
     Shape,
     Tool,
     ToolItem,
@@ -29,7 +27,7 @@ _T = TypeVar("_T")
 _S = TypeVar("_S", bound=Shape)
 
 _MOST_ITEMS = 16_384
-_MOST_PARTS = 32_768
+_MOST_ENTRIES = 32_768
 """Entries of all lists inside items: content parts, thoughts, commands, outputs, tools."""
 _MOST_TOOLS = 1_024
 _MOST_VALUES = 250_000
@@ -39,8 +37,6 @@ _DEEPEST = 128
 """Levels of nesting. Enough for any schema, and far fewer than encoders can write."""
 _LONGEST = 512
 """Characters of a value of `metadata`."""
-_LISTS = ("content", "output", "summary", "tools")
-_LISTS_OF_ACTIONS = ("command", "commands")
 _NO_PICTURE = "[A picture was left out here: this server keeps no files.]"
 _CHAT = (
     "This is the body of a chat completion: it has 'messages', and no 'input'. In the Responses API the conversation "
@@ -106,7 +102,7 @@ def parse(raw: Json, shapes: ToolShapes, positions: Sequence[int] = ()) -> tuple
     `positions`: where each item was posted, if an item was expanded: faults name that place.
     """
     refuse_unsupported(raw)
-    posted = {key: value for key, value in raw.items() if value is not None}
+    posted = given(raw)
     if "messages" in posted and "input" not in posted:
         raise refuse("missing_required_parameter", _CHAT, "input")
     if posted.get("model", "") == "":
@@ -119,11 +115,10 @@ def parse(raw: Json, shapes: ToolShapes, positions: Sequence[int] = ()) -> tuple
     parsed["input"] = reader.input(posted["input"])
     if "tools" in posted:
         parsed["offers"] = reader.tools(posted["tools"], "tools")
-    reader.refuse_many_tools(parsed.get("offers", ()), parsed["input"])
     if "tool_choice" in posted:
         parsed["choice"] = reader.choice(posted["tool_choice"])
     if isinstance(text := posted.get("text"), dict):
-        parsed["text"] = {key: value for key, value in text.items() if value is not None}
+        parsed["text"] = given(text)
     request = shaped(Request, parsed, "")
     return request, warnings_about(posted, request, reader.unknown.values())
 
@@ -134,6 +129,8 @@ class _Reader:
     def __init__(self, shapes: ToolShapes, positions: Sequence[int]) -> None:
         self._shapes = shapes
         self._positions = positions
+        self._count = 0
+        """Of all tools."""
         self.unknown: dict[str, str] = {}
         """By its name, the first path of each member of tools that is not known."""
 
@@ -144,16 +141,20 @@ class _Reader:
         entries = 0
         for index, item in enumerate(raw if isinstance(raw, list) else ()):
             entries += _entries(item)
-            if entries > _MOST_PARTS:
+            if entries > _MOST_ENTRIES:
                 path = f"input[{self._positions[index] if self._positions else index}]"
                 message = f"Invalid value for '{path}': up to here the input contains {entries} content parts"
-                message += f" and other list entries, and at most {_MOST_PARTS} are allowed."
+                message += f" and other list entries, and at most {_MOST_ENTRIES} are allowed."
                 raise refuse("invalid_value", message, path)
         return _each(raw, "input", self._item, _MOST_ITEMS, "a string or an array of items", self._positions)
 
-    def tools(self, raw: Any, path: str) -> tuple[Tool, ...]:
-        """Tools, those of namespaces within them."""
-        return _each(raw, path, self._tool, _MOST_TOOLS)
+    def tools(self, raw: Any, path: str, most: int = _MOST_TOOLS) -> tuple[Tool, ...]:
+        """Tools, those of namespaces within them. More than allowed in the whole turn are refused."""
+        tools = _each(raw, path, self._tool, most)
+        if self._count > _MOST_TOOLS:
+            message = f"Invalid value for 'tools': in all, at most {_MOST_TOOLS} are allowed."
+            raise refuse("invalid_value", message, "tools")
+        return tools
 
     def choice(self, raw: Any) -> Any:
         """One of three words, one tool, or a list of allowed tools."""
@@ -165,22 +166,13 @@ class _Reader:
             raise refuse("invalid_value", message, path)
         if not isinstance(raw, dict):
             raise wrong_type(path, "a string or an object", raw)
-        choice, kind = _typed(raw, path)
+        choice, kind = _typed(given(raw), path)
         if kind != "allowed_tools":
             return self._chosen(choice, path)
-        if choice.get("tools") is None:
+        if "tools" not in choice:
             raise missing(f"{path}.tools")
         tools = _each(choice["tools"], f"{path}.tools", self._chosen, _MOST_TOOLS)
-        known = {key: value for key, value in choice.items() if value is not None}
-        return shaped(AllowedTools, {**known, "tools": tools}, path)
-
-    def refuse_many_tools(self, offers: tuple[Tool, ...], items: str | tuple[Item, ...]) -> None:
-        """Refuses more tools than allowed in the whole turn: in `tools`, in `input` and in namespaces."""
-        added = [tool for item in items if isinstance(item, AdditionalTools) for tool in item.tools]
-        count = sum(len(tool.tools) if isinstance(tool, NamespaceTool) else 1 for tool in (*offers, *added))
-        if count > _MOST_TOOLS:
-            message = f"Invalid value for 'tools': there are {count} in all, and at most {_MOST_TOOLS} are allowed."
-            raise refuse("invalid_value", message, "tools")
+        return shaped(AllowedTools, {**choice, "tools": tools}, path)
 
     def _item(self, raw: Any, path: str) -> Item:
         """One item, by its `type`. Without one it is a message, or a reference, of which OpenAI's types allow it."""
@@ -191,34 +183,19 @@ class _Reader:
         item, kind = _typed(item, path)
         if kind == "item_reference":
             raise refuse("unsupported_parameter", f"'{path}' {_REFERENCE}", path)
-        shape: type[Item] | None = ITEMS.get(kind) or self._shapes.items.get(kind)
-        if shape is None:
-            return OtherItem(type=kind, members=item)
         if kind == "computer_call_output":
             item = {**item, "output": _with_picture(item.get("output"))}
-        elif shape is SettingsUpdate:
-            item = {**item, "members": item}
-        elif "tools" in shape.__struct_fields__:
-            if item.get("tools") is None:
-                raise missing(f"{path}.tools")
-            item = {**item, "tools": self.tools(item["tools"], f"{path}.tools")}
-        return shaped(shape, item, path)
+        shape: type[Item] = ITEMS.get(kind) or self._shapes.items.get(kind) or OtherItem
+        return self._filled(shape, item, path)
 
     def _tool(self, raw: Any, path: str) -> Tool:
         tool, kind = _typed(raw, path)
         shape = NamespaceTool if kind == "namespace" else self._shapes.tools.get(kind, OtherTool)
+        self._count += shape is not NamespaceTool
         for name, value in tool.items():
             if shape is not OtherTool and value is not None and name not in shape.__struct_fields__:
                 self.unknown.setdefault(name, f"{path}.{name}")
-        if shape is OtherTool:
-            return shaped(shape, {**tool, "members": tool}, path)
-        if shape is not NamespaceTool:
-            return shaped(shape, tool, path)
-        if tool.get("tools") is None:
-            raise missing(f"{path}.tools")
-        return shaped(
-            NamespaceTool, {**tool, "tools": _each(tool["tools"], f"{path}.tools", self._tool, _MOST_PARTS)}, path
-        )
+        return self._filled(shape, tool, path)
 
     def _chosen(self, raw: Any, path: str) -> ChosenTool:
         tool, kind = _typed(raw, path)
@@ -226,18 +203,24 @@ class _Reader:
             raise missing(f"{path}.name")
         return shaped(ChosenTool, tool, path)
 
+    def _filled(self, shape: type[_S], raw: Json, path: str) -> _S:
+        """The object of this shape, whose `tools` are tools, and whose `members` are all that was posted."""
+        filled = raw
+        if "members" in shape.__struct_fields__:
+            filled = {**raw, "members": raw}
+        if "tools" in shape.__struct_fields__:
+            if raw.get("tools") is None:
+                raise missing(f"{path}.tools")
+            most = _MOST_ENTRIES if shape is NamespaceTool else _MOST_TOOLS
+            filled = {**raw, "tools": self.tools(raw["tools"], f"{path}.tools", most)}
+        return shaped(shape, filled, path)
+
 
 def _entries(raw: Any) -> int:
-    """How many parts, thoughts, commands, outputs or tools this item has."""
-    if not isinstance(raw, dict):
-        return 0
-    count = 0
-    for name in _LISTS:
-        if isinstance(held := raw.get(name), list):
-            count += len(held) + (sum(map(_entries, held)) if name == "tools" else 0)
-    if isinstance(action := raw.get("action"), dict):
-        count += sum(len(words) for key in _LISTS_OF_ACTIONS if isinstance(words := action.get(key), list))
-    return count
+    """How many entries all lists in this value have."""
+    if isinstance(raw, list):
+        return len(raw) + sum(map(_entries, raw))
+    return sum(map(_entries, raw.values())) if isinstance(raw, dict) else 0
 
 
 def _with_picture(output: Any) -> Any:

@@ -93,3 +93,11 @@ class Warning(NamedTuple):
     """What is missing, in one or two words that do not change, such as `verbosity` or `output order`."""
     details: str
     """The sentence for the client."""
+
+
+class Warnings(list[Warning]):
+    """Warnings in the order in which they were found."""
+
+    def add(self, param: str, feature: str, details: str) -> None:
+        """One more."""
+        self.append(Warning(param, feature, details))

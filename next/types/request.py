@@ -1,18 +1,18 @@
 """The body of `POST /v1/responses`: what a client may post. The shapes of tools, calls and outputs are in `tools/`."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from msgspec import Meta
 
 from .json import Json
 
-EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 SERVICE_TIERS = frozenset({"auto", "default", "flex", "scale", "priority", "fast", "ultrafast"})
 ENCRYPTED_REASONING = "reasoning.encrypted_content"
 """In `include`: the client wants reasoning with its sealed state."""
 LOGPROBS = "message.output_text.logprobs"
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
+EFFORTS: tuple[Effort, ...] = get_args(Effort)
 Name = Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_-]{1,128}\Z")]
 Named = Annotated[str, Meta(max_length=256)]
 """Longer than the name of any tool: a longer one is refused before it is looked up."""
@@ -25,7 +25,11 @@ class Shape(msgspec.Struct, kw_only=True):
     """An object that a client posts. Values are not converted; unknown members are ignored."""
 
 
-class Part(Shape, tag_field="type"):
+class TypedShape(Shape, tag_field="type"):
+    """One of several that differ by their `type`."""
+
+
+class Part(TypedShape):
     """A content part of a message or of a tool's output."""
 
     prompt_cache_breakpoint: Any = None
@@ -107,7 +111,11 @@ AnyPart = (
 Content = str | tuple[AnyPart, ...]
 
 
-class Message(Shape):
+class Item(Shape):
+    """An input item."""
+
+
+class Message(Item):
     """A message of the user, the assistant, the system or the developer."""
 
     content: Content
@@ -120,7 +128,7 @@ class Thought(Shape):
     text: str
 
 
-class Reasoning(Shape):
+class Reasoning(Item):
     """The reasoning of a model. `encrypted_content` is for the server that wrote it."""
 
     summary: list[Thought] | None = None
@@ -128,7 +136,7 @@ class Reasoning(Shape):
     encrypted_content: str | None = None
 
 
-class AgentMessage(Shape):
+class AgentMessage(Item):
     """A message from one agent to another. Only OpenAI's servers encrypt it."""
 
     content: Content
@@ -136,7 +144,7 @@ class AgentMessage(Shape):
     recipient: str | None = None
 
 
-class ComputerOutput(Shape):
+class ComputerOutput(Item):
     """What a computer showed: its picture, read as a content part."""
 
     output: Content
@@ -148,17 +156,17 @@ class NewEffort(Shape):
     effort: Effort | None = None
 
 
-class SummaryItem(Shape):
+class SummaryItem(Item):
     """A summary of a conversation, sealed by the server that wrote it."""
 
     encrypted_content: str | None = None
 
 
-class SummaryTrigger(Shape):
+class SummaryTrigger(Item):
     """At the end of the input: asks for a summary alone."""
 
 
-class OtherItem(Shape):
+class OtherItem(Item):
     """An item without a shape of its own, with all its members."""
 
     type: str
@@ -187,26 +195,26 @@ class NamespaceTool(Tool, kw_only=True):
     """Each a `Tool`."""
 
 
-class AdditionalTools(Shape):
+class AdditionalTools(Item):
     """Tools that are offered from this item on. With newer models, Codex sends all its tools this way."""
 
     tools: Any
     """Each a `Tool`."""
 
 
-class ToolItem(Shape):
+class ToolItem(Item):
     """A past call of a tool, or its output. The shapes of each type are in its file."""
 
 
-class PlainFormat(Shape, tag_field="type", tag="text"):
+class PlainFormat(TypedShape, tag="text"):
     """Any text."""
 
 
-class JsonObjectFormat(Shape, tag_field="type", tag="json_object"):
+class JsonObjectFormat(TypedShape, tag="json_object"):
     """Any JSON object."""
 
 
-class JsonSchemaFormat(Shape, tag_field="type", tag="json_schema", rename={"schema_": "schema"}):
+class JsonSchemaFormat(TypedShape, tag="json_schema", rename={"schema_": "schema"}):
     """JSON by a schema. `strict` asks the model's server to enforce it."""
 
     name: Annotated[str, Meta(pattern=r"^[a-zA-Z0-9_-]{1,64}\Z")]
@@ -224,7 +232,7 @@ class NewFormat(Shape):
     format: Format | None = None
 
 
-class SettingsUpdate(Shape, kw_only=True):
+class SettingsUpdate(Item, kw_only=True):
     """A change of settings during a conversation. Of each setting the last one applies."""
 
     reasoning: NewEffort | None = None
@@ -233,18 +241,6 @@ class SettingsUpdate(Shape, kw_only=True):
     """The item as it was posted."""
 
 
-Item = (
-    Message
-    | Reasoning
-    | ToolItem
-    | AdditionalTools
-    | AgentMessage
-    | ComputerOutput
-    | SettingsUpdate
-    | SummaryItem
-    | SummaryTrigger
-    | OtherItem
-)
 ITEMS: dict[str, type[Item]] = {
     "message": Message,
     "reasoning": Reasoning,

@@ -25,7 +25,11 @@ def _letters(count: int) -> str:
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
 
-class OutputText(msgspec.Struct, tag_field="type", tag="output_text"):
+class Typed(msgspec.Struct, tag_field="type"):
+    """One of several that differ by their `type`."""
+
+
+class OutputText(Typed, tag="output_text"):
     """Text the model wrote. `logprobs` is absent rather than empty unless the client asked for them."""
 
     text: str
@@ -33,25 +37,25 @@ class OutputText(msgspec.Struct, tag_field="type", tag="output_text"):
     logprobs: list[dict[str, Any]] | UnsetType = UNSET
 
 
-class Refusal(msgspec.Struct, tag_field="type", tag="refusal"):
+class Refusal(Typed, tag="refusal"):
     """A model's refusal to answer."""
 
     refusal: str
 
 
-class SummaryText(msgspec.Struct, tag_field="type", tag="summary_text"):
+class SummaryText(Typed, tag="summary_text"):
     """One part of a reasoning summary."""
 
     text: str
 
 
-class ReasoningText(msgspec.Struct, tag_field="type", tag="reasoning_text"):
+class ReasoningText(Typed, tag="reasoning_text"):
     """Reasoning as the model wrote it."""
 
     text: str
 
 
-class OutputItem(msgspec.Struct, tag_field="type"):
+class OutputItem(Typed):
     """One entry of a response's `output`. The calls of other tools than functions are in the files of those tools."""
 
     id: str

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import aiohttp
 
 from ..dialects.record import Counter
-from ..types.json import Json, NotJsonError, decode, encode
+from ..types.json import Json, as_object, decode, encode
 from .errors import Ask, too_slow
 
 _TIME = 30
@@ -61,9 +61,5 @@ class Counting:
 
 
 def _tokens(text: str, field: str) -> int | None:
-    try:
-        answer = decode(text)
-    except NotJsonError:
-        return None
-    tokens = answer.get(field) if isinstance(answer, dict) else None
+    tokens = as_object(decode(text)).get(field)
     return tokens if type(tokens) is int and 0 < tokens < _MOST else None

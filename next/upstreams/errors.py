@@ -16,7 +16,7 @@ import aiohttp
 from msgspec.structs import replace
 
 from ..providers.table import ERROR_WORDS
-from ..types.json import Json, NotJsonError, decode
+from ..types.json import Json, decode
 from ..types.problems import STATUS, Problem
 from ..types.redact import cleaned
 from .port import UpstreamError
@@ -31,6 +31,9 @@ _NO_ANSWER = _failed("The upstream closed the connection without an answer.")
 _TOO_LARGE = _failed("The model's server sent more than one answer may contain (`max_answer_bytes`).")
 _UNREACHABLE = _failed("The upstream could not be reached.")
 _INSECURE = _failed("The upstream could not be reached: no secure connection to it can be made.")
+_NO_KEY = (
+    "The upstream wants a key, and this server has none for it. Its operator must set `api_key`, or `--upstream-key`."
+)
 
 
 class Ask(NamedTuple):
@@ -92,10 +95,7 @@ class Ask(NamedTuple):
 
     def refused(self, status: int, text: str, headers: Mapping[str, str]) -> UpstreamError:
         """The answer is an HTTP error."""
-        try:
-            body = _read(decode(text))
-        except NotJsonError:
-            body = _Body()
+        body = _read(decode(text))
         wait: float | None = None
         problem = self._problem(status, body, headers)
         if status in _PASSING and problem.code != "insufficient_quota":
@@ -124,7 +124,7 @@ class Ask(NamedTuple):
         try:
             error = decode(text)["error"]
             code, message, param = (error.get(name) for name in ("code", "message", "param"))
-        except (NotJsonError, KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError, AttributeError):
             return problem
         param = param if isinstance(param, str) else ""
         if code == "model_not_found" or (isinstance(code, str) and STATUS.get(code) == status):
@@ -150,6 +150,8 @@ class Ask(NamedTuple):
         elif code == "model_not_found":
             message = f"The upstream does not know the model {self.model[:100]!r}, or its address is wrong."
             param = "model"
+        elif code == "upstream_auth_error" and not self.secret and self.base_url:
+            message = _NO_KEY
         elif code in {"invalid_value", "upstream_error"}:
             detail = cleaned(body.message, self.secret)
             message = f"{message}: {detail}" if detail else f"{message}."

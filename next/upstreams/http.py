@@ -16,7 +16,7 @@ from ..dialects.frames import NotAnAnswerError
 from ..dialects.record import Dialect
 from ..prompt.nouns import Model
 from ..settings.tables import UpstreamSettings
-from ..types.json import Json, NotJsonError, decode, encode
+from ..types.json import Json, decode, encode, without
 from .counting import Counting
 from .errors import Ask
 from .model_list import ListedModel, models_of
@@ -75,7 +75,7 @@ class HttpUpstream:
     async def open(self, body: Json, key: str | None, record: AskRecord | None = None) -> "HttpAnswer":
         """Ask, and wait for the head of the answer. Raises `UpstreamError`."""
         if self._streams_without:
-            body = {name: value for name, value in body.items() if name != "stream_options"}
+            body = without(body, "stream_options")
         asked, data = self._asked(body, key), encode(body)
         if record is not None:
             record.body = data
@@ -116,10 +116,7 @@ class HttpUpstream:
             return None
         if response.status != 200:
             raise asked.refused(response.status, text, response.headers)
-        try:
-            answer = decode(text)
-        except NotJsonError:
-            answer = None
+        answer = decode(text)
         if not isinstance(answer, dict):
             raise asked.invalid("the answer is not a JSON object")
         return answer

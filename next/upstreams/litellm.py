@@ -234,7 +234,7 @@ _PREFIX = re.compile(r"^(?:litellm\.)?(?:\w+(?:Error|Exception)(?::| -) ?)+")
 _UNSET = re.compile("Credential|NoRegion|ProfileNotFound|RefreshError|GoogleAuth|ImportError|ModuleNotFound")
 """In the names of errors of Amazon's and Google's libraries, and of missing ones, before anything is asked."""
 _UNTRANSLATED = Problem(
-    code="invalid_value",
+    code="unsupported_value",
     message="The request cannot be put into the form that this model's provider takes, so it was not sent. A frequent "
     "cause is the JSON Schema of a tool: `true` or `false` in the place of a schema, or a list as `items`.",
 )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from ..types.json import Json, NotJsonError, decode
+from ..types.json import Json, decode
 
 _MOST = 1000
 """Models of a list that are read."""
@@ -37,10 +37,7 @@ class ListedModel(NamedTuple):
 
 def models_of(body: str) -> list[ListedModel]:
     """The models for chat in this list; all of them if none is. Empty if it is no list."""
-    try:
-        value = decode(body)
-    except NotJsonError:
-        return []
+    value = decode(body)
     entries = list(_entries(value.get("data", value.get("models")) if isinstance(value, dict) else value))
     return [_read(entry) for entry in entries if _chats(entry)] or [_read(entry) for entry in entries]
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import aiohttp
 
 from ..settings.tables import SearchSettings
-from ..types.json import Json, NotJsonError, decode
+from ..types.json import Json, decode
 from .http import session, text_of
 
 _TIME = 10
@@ -79,8 +79,6 @@ async def results(settings: SearchSettings, query: Query) -> list[Json] | str:
         return "the search server took too long"
     except (aiohttp.ClientError, OSError):
         return "the search server could not be reached"
-    except NotJsonError:
-        pass
     for name in server.results:
         answer = answer.get(name) if isinstance(answer, dict) else None
     if not isinstance(answer, list):

@@ -13,7 +13,7 @@ import aiohttp
 
 from ..providers.provider import Provider
 from ..providers.table import PROVIDERS
-from ..types.json import Json, NotJsonError, decode, encode
+from ..types.json import Json, decode, encode
 from ..types.problems import Problem
 from .errors import Ask, too_slow
 from .http import session, text_of
@@ -74,10 +74,7 @@ class _Reply(NamedTuple):
     @property
     def value(self) -> Any:
         """Its JSON; None if it is none."""
-        try:
-            return decode(self.text) if self.status == 200 else None
-        except NotJsonError:
-            return None
+        return decode(self.text) if self.status == 200 else None
 
 
 async def survey(base_url: str, key: str, *, within: float, messages: bool = False) -> Survey:

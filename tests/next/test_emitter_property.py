@@ -64,9 +64,9 @@ endings = st.sampled_from([None, "interrupted", "cancelled"]) | problems
 def test_any_deltas_become_a_legal_stream(
     written: list[d.Delta], ending: Any, raw: bool, for_codex: bool, sealed: bool
 ) -> None:
-    lifecycle = Lifecycle(REQUEST)
+    lifecycle = Lifecycle(REQUEST, for_codex=for_codex)
     seal = (lambda text, pieces: f"sealed {text} {pieces}") if sealed else None
-    emitter = Emitter(lifecycle, Tools(REQUEST), raw_reasoning=raw, for_codex=for_codex, seal=seal)
+    emitter = Emitter(lifecycle, Tools(REQUEST), raw_reasoning=raw, seal=seal)
     events = [*lifecycle.begin(), *emitter.sign_of_life()]
     taken: list[d.Delta] = []
     for delta in [*written, *([ending] if isinstance(ending, d.Broke) else [])]:

@@ -47,7 +47,7 @@ MODELS: Final = {name: model_of(name) for name in VERSIONS}
 def turn(body: Json, model: Model) -> Exchange:
     request, _ = parse({"model": "m", "include": ["reasoning.encrypted_content"], **body}, SHAPES)
     sealer = Sealer(Seals(["key"]), "")
-    return new_exchange(request, model, MESSAGES, Lifecycle(request), sealer=sealer)
+    return new_exchange(request, model, MESSAGES, Lifecycle(request), sealer)
 
 
 @settings(max_examples=int(os.environ.get("EXAMPLES", "200")), deadline=None)

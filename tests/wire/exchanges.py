@@ -10,7 +10,7 @@ import pytest
 
 from tests.wire.cases import folders
 from tests.wire.comparison import lines
-from tests.wire.servers import Cut, End, Hang, Json, Latch, Status, Step
+from tests.wire.servers import Cut, End, Hang, Json, Latch, Reset, Status, Step
 
 UPSTREAM: Final = "http://upstream.example"
 SEARCH: Final = "http://search.example"
@@ -25,7 +25,7 @@ STEPS: Final = frozenset({"get", "post", "options", "connect", "frame", "read", 
 """Lines that say what the client does."""
 RECEIVED: Final = frozenset({"response", "event", "closed"})
 """Lines that say what the client gets."""
-REPLIES: Final = frozenset({"payload", "raw", "status", "gate", "hang", "cut", "end"})
+REPLIES: Final = frozenset({"payload", "raw", "status", "gate", "hang", "cut", "reset", "end"})
 """Lines that say what the upstream answers to the ask before them."""
 
 
@@ -86,12 +86,19 @@ def script_step(line: Json, gates: Mapping[str, Latch]) -> Step:
         "gate": lambda: gates[said],
         "hang": Hang,
         "cut": Cut,
+        "reset": Reset,
         "end": End,
     }
     return steps[kind]()
 
 
 def read_exchange(folder: Path, *, is_next: bool = False) -> Exchange:
-    """What is said in this exchange. In the new edition, ids of a Responses server pass as they are (design, 4)."""
-    said = lines(folder / "exchange.jsonl")
-    return Exchange.of(json.loads(_MARKED.sub("_", json.dumps(said))) if is_next else said)
+    """What is said in this exchange. In the new edition, ids of a Responses server pass as they are (design, 4).
+
+    What else is decided to differ in it is in `exchange.next.jsonl`, whose first line names the decision.
+    """
+    if not is_next:
+        return Exchange.of(lines(folder / "exchange.jsonl"))
+    overlay = folder / "exchange.next.jsonl"
+    said = lines(overlay)[1:] if overlay.exists() else lines(folder / "exchange.jsonl")
+    return Exchange.of(json.loads(_MARKED.sub("_", json.dumps(said))))

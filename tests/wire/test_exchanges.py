@@ -3,7 +3,7 @@
 Each folder of `exchanges/` is one behaviour:
 
     case.toml        what its model and its process need, where these are not the defaults (see cases.py)
-    exchange.jsonl   what is said, in the order of time, one line each
+    exchange.jsonl   what is said, in the order of time, one line each; `exchange.next.jsonl` in the new edition
 
 A line of exchange.jsonl is an object, and its first member says what it is:
 
@@ -15,7 +15,7 @@ A line of exchange.jsonl is an object, and its first member says what it is:
     client gets       {"response": {"status": 200, "headers": {}, "body": …}}, {"event": …}, {"closed": CODE};
                       a body that is not JSON is a `"message"`: its lines in the order of the alphabet
     upstream          {"ask": …} is what it is asked; the lines after it are its answer: {"payload": …}, {"gate": NAME},
-                      {"raw": BYTES}, one for each character, {"cut": true}, {"end": true},
+                      {"raw": BYTES}, one for each character, {"cut": true}, {"reset": true}, {"end": true},
                       {"status": 500, "body": …}, or {"hang": true}, after which the connection must be closed by us
     search server     {"search": …} is what it is asked, {"found": …} its answer
 

@@ -3,14 +3,14 @@
 from ...prompt.build import without_effect
 from ...prompt.nouns import Model, OutputFormat, Prompt, WebSearch
 from ...types.json import Json
-from ...types.problems import Warning
+from ...types.problems import Warnings
 from ..cache_marks import cache_mark, unmarked
 from .messages import alternating, mark_to_cache, must_alternate, to_messages
 
 
-def body(prompt: Prompt, model: Model) -> tuple[Json, list[Warning]]:
+def body(prompt: Prompt, model: Model) -> tuple[Json, Warnings]:
     """The body for this prompt, and a warning for what this API cannot be told."""
-    warnings: list[Warning] = []
+    warnings = Warnings()
     upstream = model.upstream
     mark = cache_mark(model, prompt.caching, by_default=model.marks_cache and "claude" in model.upstream_name)
     messages = to_messages(prompt.entries, model, keep_marks=mark is not None)
@@ -67,7 +67,7 @@ def _tools(prompt: Prompt, *, strict: bool) -> Json:
     return tools
 
 
-def _web_search(search: WebSearch, warnings: list[Warning]) -> Json:
+def _web_search(search: WebSearch, warnings: Warnings) -> Json:
     """The options of the search. Other settings do not exist in this API."""
     unknown = {
         "filters.allowed_domains": search.domains,

@@ -13,17 +13,12 @@ Any other fragment continues the current call at its index. A call is opened whe
 from typing import Any
 
 from ...emitter.deltas import Broke, CallArguments, CallOpened, Delta, ProviderStateAdded
-from ...types.json import Json, NotJsonError, decode, encode, is_object
+from ...types.json import Json, as_object, as_text, decode, encode, is_object
 from ...types.problems import Problem
 from .state import state_of_call, without_signature
 
 _RUN_UPSTREAM = "srvtoolu_"
 """The prefix of the ids of calls that Claude's own server has run: clients must not run them."""
-_MOST = 2048
-"""Calls of one answer. Each is an item with several events, however short it is on the wire."""
-_TOO_MANY = Problem(
-    code="upstream_error", message=f"The model's server sent more than {_MOST} tool calls in one answer."
-)
 _NAMELESS = Problem(code="upstream_error", message="The model's server sent a tool call without a name.")
 
 
@@ -60,22 +55,18 @@ class CallReader:
     @property
     def are_complete(self) -> bool:
         """Whether the arguments of every call are valid JSON or empty."""
-        return all(_is_json("".join(call.arguments)) for call in self._calls)
+        return all(decode("".join(call.arguments).strip() or "{}") is not None for call in self._calls)
 
     def read(self, fragment: Json) -> list[Delta]:
         """The deltas of one entry of `delta.tool_calls`."""
-        function = fragment.get("function")
-        if not isinstance(function, dict):
-            function = {}
+        function = as_object(fragment.get("function"))
         index = fragment.get("index")
-        call_id, name = _text(fragment.get("id")), _text(function.get("name"))
+        call_id, name = as_text(fragment.get("id")), as_text(function.get("name"))
         if self._keeps_state:
             call_id = without_signature(call_id)
         if not (call_id or name or function.get("arguments") or self._calls):
             return []  # an empty entry where there is no call at all
         call = self._call(index if isinstance(index, int) else 0, call_id, name)
-        if len(self._calls) > _MOST:
-            return [Broke(_TOO_MANY)]
         if call.call_id.startswith(_RUN_UPSTREAM):
             return []
         deltas: list[Delta] = []
@@ -123,18 +114,6 @@ def _begins_another(current: _Call, call_id: str, name: str) -> bool:
     return name != current.name or current.is_whole
 
 
-def _is_json(text: str) -> bool:
-    try:
-        decode(text.strip() or "{}")
-    except NotJsonError:
-        return False
-    return True
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""
-
-
 def _arguments(value: Any) -> str:
     """The arguments as text. A few servers send a JSON object in place of a string."""
-    return encode(value).decode() if isinstance(value, dict) else _text(value)
+    return encode(value).decode() if isinstance(value, dict) else as_text(value)

@@ -18,14 +18,12 @@ import re
 from typing import Any, NamedTuple
 
 from ...emitter.deltas import AnnotationAdded, Delta
-from ...types.json import Json, encode
+from ...types.json import Json, as_text, encode, objects
 from ..usage import count
 
 CHUNK_KEYS = frozenset({"citations", "vertex_ai_grounding_metadata"})
 """The keys of a chunk, not of its delta, that hold citations."""
 _MARKER = re.compile(r"\[(\d{1,3})\]", re.ASCII)
-_MOST = 2048
-"""Citations of one answer. Each is an event, however short it is on the wire."""
 
 
 class _Cited(NamedTuple):
@@ -91,18 +89,14 @@ class Citations:
 
     def _add(self, citations: list[_Cited], cited: _Cited) -> None:
         key = (encode(cited.page), cited.start, cited.end)
-        if key in self._seen:
-            return
-        if len(self._seen) == _MOST:
-            self.left_out += 1
-            return
-        self._seen.add(key)
-        citations.append(cited)
+        if key not in self._seen:
+            self._seen.add(key)
+            citations.append(cited)
 
     def _read_sources(self, urls: Any, results: Any) -> None:
         titles = {page["url"]: page.get("title") for page in objects(results) if isinstance(page.get("url"), str)}
         if isinstance(urls, list):
-            self._sources = [_page(url if isinstance(url, str) else "", titles.get(str(url))) for url in urls]
+            self._sources = [_page(as_text(url), titles.get(str(url))) for url in urls]
 
     def _markers(self, text: str) -> list[_Cited]:
         """The citations of Perplexity, from the markers in the text."""
@@ -136,14 +130,9 @@ class Citations:
         return AnnotationAdded(cited.page, self._length - min(cited.start, cited.end), self._length - cited.end)
 
 
-def objects(value: Any) -> list[Json]:
-    """The objects of a list; an empty list if it is no list."""
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
 def _page(url: str, title: Any, extras: Json | None = None) -> Json:
     """An annotation without offsets. It has every field: strict clients fail at a citation that lacks one."""
-    return {**(extras or {}), "type": "url_citation", "url": url, "title": title if isinstance(title, str) else ""}
+    return {**(extras or {}), "type": "url_citation", "url": url, "title": as_text(title)}
 
 
 def _segment(segment: Any, text: str, encoded: bytes) -> tuple[int, int] | None:

@@ -26,7 +26,7 @@ from ...prompt.nouns import (
 )
 from ...prompt.state import merged
 from ...types.json import Json
-from ...types.problems import Warning
+from ...types.problems import Warnings
 from ..cache_marks import MARKED, End, ends_to_mark
 
 _BLANK = " "
@@ -132,7 +132,7 @@ def must_alternate(model: str, setting: bool | None) -> bool:
     return any(piece in model.lower() for piece in _REQUIRE_ALTERNATION) if setting is None else setting
 
 
-def alternating(messages: list[Json], warnings: list[Warning]) -> list[Json]:
+def alternating(messages: list[Json], warnings: Warnings) -> list[Json]:
     """The messages with at most one system message, at the beginning, and no two user messages in a row.
 
     Later system messages are sent as user messages, with a warning.
@@ -141,7 +141,7 @@ def alternating(messages: list[Json], warnings: list[Warning]) -> list[Json]:
     if late := sum(message["role"] == "system" for message in messages[head:]):
         reason = "this model takes system messages at the beginning only"
         details = f"System messages after the beginning are sent as user messages ({late}): {reason}."
-        warnings.append(Warning("input", "system messages", details))
+        warnings.add("input", "system messages", details)
     mixed = [{**each, "role": "user"} if each["role"] == "system" else each for each in messages[head:]]
     return [_merged(role, group) for role, group in _runs([*messages[:head], *mixed])]
 

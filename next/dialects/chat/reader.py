@@ -25,11 +25,11 @@ from ...emitter.deltas import (
     UsageReported,
 )
 from ...fetching.media_types import sniffed_base64
-from ...types.json import Json
+from ...types.json import Json, as_object, as_text, objects
 from ...types.problems import Problem
 from ..usage import UsageReader
 from .calls import CallReader
-from .citations import CHUNK_KEYS, Citations, objects
+from .citations import CHUNK_KEYS, Citations
 from .state import reasoning_in_details, state_of_delta
 
 _OPENING = "<think>"
@@ -146,8 +146,7 @@ class ChunkReader:
                     deltas += self._citations.read(chunk, delta)
                 if not _IMAGES_AND_CALLS.isdisjoint(delta):
                     deltas += self._images_and_calls(delta)
-            reason = choice.get("finish_reason")
-            if reason and isinstance(reason, str):
+            if reason := as_text(choice.get("finish_reason")):
                 deltas += self._stop(reason.lower())
         if _COUNTS.isdisjoint(chunk) and not (isinstance(choice, dict) and "usage" in choice):
             return deltas
@@ -168,8 +167,7 @@ class ChunkReader:
 
     def _delta(self, delta: Json, logprobs: Any) -> list[Delta]:
         deltas: list[Delta] = []
-        reasoning = delta.get("reasoning_content") or delta.get("reasoning")
-        if isinstance(reasoning, str) and reasoning:
+        if reasoning := as_text(delta.get("reasoning_content") or delta.get("reasoning")):
             self._has_plain_reasoning = True
             deltas.append(self._reasoning(reasoning))
         elif "reasoning_details" in delta and not self._has_plain_reasoning:
@@ -183,8 +181,7 @@ class ChunkReader:
             for part in objects(content):
                 deltas += self._part(part, logprobs)
                 logprobs = None  # those of all parts came with the first
-        refusal = delta.get("refusal")
-        if isinstance(refusal, str) and refusal:
+        if refusal := as_text(delta.get("refusal")):
             self.written += len(refusal)
             deltas.append(RefusalDelta(refusal))
         return deltas
@@ -240,14 +237,12 @@ class ChunkReader:
 
 
 def _read_logprobs(logprobs: Any) -> list[Json]:
-    if not isinstance(logprobs, dict):
-        return []
     return [
         {
             **_logprob(entry),
             "top_logprobs": [_logprob(top) for top in _tokens(entry.get("top_logprobs"))][:_MOST_ALTERNATIVES],
         }
-        for entry in _tokens(logprobs.get("content"))
+        for entry in _tokens(as_object(logprobs).get("content"))
     ]
 
 

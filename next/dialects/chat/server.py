@@ -7,7 +7,7 @@ OpenRouter none after a call: they send usage after the last content, and then `
 from typing import Any
 
 from ...prompt.nouns import Model, Prompt
-from ...types.json import Json
+from ...types.json import Json, as_object, without
 from ..frames import Frames, NotAnAnswerError
 from ..record import Counter, Dialect, Translation
 from .body import body
@@ -18,6 +18,8 @@ _OTHER_KEYS = ("usage", "timings", "citations", "search_results")
 """The keys of an answer, other than `choices`, that are read."""
 _NO_CONTENT = frozenset({"annotations", "extra_content", "provider_specific_fields", "role"})
 """Keys of a delta that add no content to the answer."""
+_SAID = ("text", "thinking", "summary", "image_url", "url", "function", "name", "arguments")
+"""The names of content within a part, a detail of reasoning, or a call. Others are types, ids and signatures."""
 
 
 class ChatFrames(Frames):
@@ -43,7 +45,7 @@ class ChatFrames(Frames):
         """The chunk as it is to be read: an error beside content comes after the content."""
         error = chunk.get("error")
         if error and isinstance(error, dict) and not any(error.values()):  # some servers add it to every chunk
-            chunk = {key: value for key, value in chunk.items() if key != "error"}
+            chunk = without(chunk, "error")
         elif error and chunk.get("choices"):
             return _split(chunk, begun=self._begun)
         self._begun = True
@@ -51,8 +53,7 @@ class ChatFrames(Frames):
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
         self._named = self._named or bool(choice.get("finish_reason"))
         if self._counted or chunk.get("usage"):
-            usage = chunk.get("usage")
-            counts = usage.values() if isinstance(usage, dict) else ()
+            counts = as_object(chunk.get("usage")).values()
             counted = self._counted or any(type(count) is int and count > 0 for count in counts)
             self._counted = counted and not _has_content(choice)
         return [chunk]
@@ -87,7 +88,7 @@ def _split(chunk: Json, *, begun: bool) -> list[Json]:
     has_content = _has_content(choice) or (begun and bool(choice))
     content: Json = {"choices": []}
     if has_content:
-        content["choices"] = [{key: value for key, value in choice.items() if key != "finish_reason"}]
+        content["choices"] = [without(choice, "finish_reason")]
     if begun or has_content:
         content |= {key: chunk[key] for key in _OTHER_KEYS if chunk.get(key)}
     error = {"error": chunk["error"]}
@@ -97,10 +98,14 @@ def _split(chunk: Json, *, begun: bool) -> list[Json]:
 def _has_content(choice: Json) -> bool:
     """Whether this choice has any content. Snowflake also sends a `function_call` of empty strings."""
     delta = choice.get("delta") or choice.get("message")
-    if not isinstance(delta, dict):
-        return False
-    held = [value for key, value in delta.items() if key not in _NO_CONTENT]
-    return any(any(value.values()) if isinstance(value, dict) else bool(value) for value in held)
+    return isinstance(delta, dict) and any(_says(held) for name, held in delta.items() if name not in _NO_CONTENT)
+
+
+def _says(held: Any) -> bool:
+    """Whether anything is said in this: in parts, details and calls, only what is under some of their names."""
+    if isinstance(held, list):
+        return any(map(_says, held))
+    return any(_says(held.get(name)) for name in _SAID) if isinstance(held, dict) else bool(held)
 
 
 def _reader(prompt: Prompt, model: Model, keeps_state: bool) -> ChunkReader:
@@ -109,7 +114,7 @@ def _reader(prompt: Prompt, model: Model, keeps_state: bool) -> ChunkReader:
 
 
 def _unstreamed(body: Json) -> Json:
-    return {name: value for name, value in body.items() if name not in ("stream", "stream_options")}
+    return without(body, "stream", "stream_options")
 
 
 def _tokenized(body: Json) -> Json:

@@ -16,7 +16,7 @@ the call.
 from collections.abc import Iterable
 
 from ...prompt.state import StateForm, merged
-from ...types.json import Json
+from ...types.json import Json, as_object, as_text, given, objects
 
 _LISTS = ("thinking_blocks", "reasoning_details", "reasoning_items")
 _OF_CALLS = ("provider_specific_fields", "extra_content")
@@ -30,22 +30,20 @@ def state_of_delta(delta: Json) -> Json:
     """The state in this delta of a message: one piece of it, while it streams."""
     state: Json = {}
     for name in _LISTS:
-        pieces = delta.get(name)
-        if isinstance(pieces, list) and (objects := [piece for piece in pieces if isinstance(piece, dict)]):
-            state[name] = objects
-    specific = delta.get("provider_specific_fields")
-    signatures = specific.get("thought_signatures") if isinstance(specific, dict) else None
+        if pieces := objects(delta.get(name)):
+            state[name] = pieces
+    signatures = as_object(delta.get("provider_specific_fields")).get("thought_signatures")
     if isinstance(signatures, list) and signatures:
         state["provider_specific_fields"] = {"thought_signatures": signatures}
-    if (extra := delta.get("extra_content")) and isinstance(extra, dict):
+    if extra := as_object(delta.get("extra_content")):
         state["extra_content"] = extra
     return state
 
 
 def state_of_call(fragment: Json) -> Json:
     """The state in this fragment of a call."""
-    state: Json = {name: value for name in _OF_CALLS if (value := fragment.get(name)) and isinstance(value, dict)}
-    if (signature := fragment.get(_SIGNATURE)) and isinstance(signature, str):
+    state: Json = {name: value for name in _OF_CALLS if (value := as_object(fragment.get(name)))}
+    if signature := as_text(fragment.get(_SIGNATURE)):
         state[_SIGNATURE] = signature
     if signature := str(fragment.get("id") or "").partition(_IN_THE_ID)[2]:
         state["provider_specific_fields"] = {_SIGNATURE: signature} | state.get("provider_specific_fields", {})
@@ -59,10 +57,8 @@ def without_signature(call_id: str) -> str:
 
 def reasoning_in_details(delta: Json) -> str:
     """The readable reasoning in `reasoning_details`, for servers that send it nowhere else."""
-    details = delta.get("reasoning_details")
-    pieces = [piece for piece in details if isinstance(piece, dict)] if isinstance(details, list) else []
-    texts = [piece.get(_TEXT_KEYS.get(str(piece.get("type")), "text")) for piece in pieces]
-    return "".join([text for text in texts if isinstance(text, str)])
+    pieces = objects(delta.get("reasoning_details"))
+    return "".join([as_text(piece.get(_TEXT_KEYS.get(str(piece.get("type")), "text"))) for piece in pieces])
 
 
 def _joined(pieces: Iterable[Json]) -> Json:
@@ -93,7 +89,7 @@ def _blocks(pieces: list[Json]) -> list[Json]:
     for piece in pieces:
         key = _TEXT_KEYS.get(str(piece.get("type")), "")
         if blocks and key and _continues(blocks[-1], piece, key):
-            blocks[-1] |= {name: value for name, value in piece.items() if value is not None}
+            blocks[-1] |= given(piece)
         else:
             blocks.append(dict(piece))
             texts.append([])

@@ -3,7 +3,7 @@
 from typing import Any
 
 from ...prompt.state import StateForm, merged
-from ...types.json import Json, NotJsonError, decode
+from ...types.json import Json, as_object, as_text, decode, objects
 
 BLOCKS = "blocks"
 """The field of provider state that holds blocks: thoughts with their signatures, and searches. Each is sealed in a
@@ -39,24 +39,19 @@ class Block:
         if isinstance(text, str):
             self._pieces.setdefault(field, []).append(text)
             return text
-        if "citation" in delta:
-            self.citations.append(delta["citation"])
+        if delta.get("type") == "citations_delta":
+            self.citations.append(delta.get("citation"))
         return ""
 
     def text(self, field: str) -> str:
         """The whole text in a field."""
-        given = self.given.get(field)
-        return "".join([given if isinstance(given, str) else "", *self._pieces.get(field, ())])
+        return "".join([as_text(self.given.get(field)), *self._pieces.get(field, ())])
 
     @property
     def input(self) -> Json:
         """The arguments of a call."""
-        given = self.given.get("input")
-        try:
-            written = decode("".join(self._pieces.get("input", ())) or "{}")
-        except NotJsonError:
-            written = None
-        return written if isinstance(written, dict) and written else given if isinstance(given, dict) else {}
+        written = decode("".join(self._pieces.get("input", ())) or "{}")
+        return as_object(written) or as_object(self.given.get("input"))
 
     @property
     def whole(self) -> Json:
@@ -72,8 +67,7 @@ class Block:
 
 def blocks_of(fields: Json) -> list[Json]:
     """The blocks in this state."""
-    blocks = fields.get(BLOCKS)
-    return [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+    return objects(fields.get(BLOCKS))
 
 
 def _words_of(fields: Json) -> str:

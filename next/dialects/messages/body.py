@@ -6,7 +6,7 @@ from ...prompt.nouns import Image, Model, Prompt, ToolOutput, User, WebSearch
 from ...providers.claude import Claude, claude_of
 from ...tools.base import FunctionSpec
 from ...types.json import Json
-from ...types.problems import Warning
+from ...types.problems import Warning, Warnings
 from ..cache_marks import cache_mark, unmarked
 from .blocks import THOUGHTS
 from .conversation import conversation, mark_to_cache
@@ -21,9 +21,9 @@ _TIERS = {"auto": "auto", "default": "standard_only"}
 _DEMANDS = frozenset({"any", "tool"})
 
 
-def body(prompt: Prompt, model: Model) -> tuple[Json, list[Warning]]:
+def body(prompt: Prompt, model: Model) -> tuple[Json, Warnings]:
     """The body for this prompt, and a warning for what this API cannot be told."""
-    warnings: list[Warning] = []
+    warnings = Warnings()
     claude, by_maker = claude_of(model.upstream_name), model.provider.name == "anthropic"
     if model.can.strict_tools is False:
         prompt = replace(prompt, functions=tuple([replace(spec, strict=None) for spec in prompt.functions]))
@@ -79,7 +79,7 @@ def _tool(spec: FunctionSpec) -> Json:
     return {**tool, "strict": True} if spec.strict else tool
 
 
-def _tool_choice(prompt: Prompt, claude: Claude | None, warnings: list[Warning]) -> Json:
+def _tool_choice(prompt: Prompt, claude: Claude | None, warnings: Warnings) -> Json:
     """The choice; empty without functions."""
     if not prompt.functions:
         return {}
@@ -89,7 +89,7 @@ def _tool_choice(prompt: Prompt, claude: Claude | None, warnings: list[Warning])
     if choice["type"] in _DEMANDS and claude is not None and not claude.takes_demanded_calls:
         choice = {"type": "auto"}
         details = "'tool_choice' is sent as 'auto': this model cannot be required to call a tool."
-        warnings.append(Warning("tool_choice", "tool_choice", details))
+        warnings.add("tool_choice", "tool_choice", details)
     if prompt.parallel_calls is False and choice["type"] != "none":
         choice["disable_parallel_tool_use"] = True
     return choice
@@ -106,7 +106,7 @@ def _web_search(search: WebSearch) -> Json:
     return tool
 
 
-def _sampling(given: Json, claude: Claude | None, warnings: list[Warning], *, thinks: bool) -> Json:
+def _sampling(given: Json, claude: Claude | None, warnings: Warnings, *, thinks: bool) -> Json:
     """`temperature` and `top_p`, where the model takes them."""
     fields: Json = {name: given[name] for name in ("temperature", "top_p") if name in given}
     if claude is None:
@@ -118,7 +118,7 @@ def _sampling(given: Json, claude: Claude | None, warnings: list[Warning], *, th
     if fields.get("temperature", 0) > 1:
         fields["temperature"] = 1
         details = "'temperature' was lowered to 1: this model takes no higher one."
-        warnings.append(Warning("temperature", "temperature", details))
+        warnings.add("temperature", "temperature", details)
     return fields
 
 

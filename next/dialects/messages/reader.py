@@ -14,7 +14,7 @@ from typing import Any
 
 from ...emitter import deltas as d
 from ...prompt.state import SEARCHES
-from ...types.json import Json, encode
+from ...types.json import Json, as_object, as_text, encode, objects
 from ...types.problems import Problem, Warning
 from ...types.response import Usage
 from ..usage import UsageReader
@@ -155,9 +155,8 @@ class EventReader:
     def _found(self, call: Block, result: Block) -> list[d.Delta]:
         """A search is two blocks: both go back as they came, and a client is shown one item."""
         pages, query = result.given.get("content"), call.input.get("query")
-        found = pages if isinstance(pages, list) else []
-        urls = [page["url"] for page in found if isinstance(page, dict) and isinstance(page.get("url"), str)]
-        made = d.SearchMade(query if isinstance(query, str) else "", tuple(urls), failed=found is not pages)
+        urls = tuple([page["url"] for page in objects(pages) if isinstance(page.get("url"), str)])
+        made = d.SearchMade(as_text(query), urls, failed=not isinstance(pages, list))
         return [*self._state({BLOCKS: [call.whole, result.whole], SEARCHES: 1}), made]
 
     def _state(self, fields: Json) -> list[d.Delta]:
@@ -180,21 +179,19 @@ class EventReader:
         return [delta for index in list(self._open) for delta in self._end(index)]
 
     def _counted(self, holder: Any) -> list[d.Delta]:
-        usage = self._usage.read(holder) if isinstance(holder, dict) else None
+        usage = self._usage.read(as_object(holder))
         if usage is None:
             return []
         self._used = usage.plus(self._used_before)
         return [d.UsageReported(self._used)]
 
     def _stop(self, delta: Any) -> list[d.Delta]:
-        reason = delta.get("stop_reason") if isinstance(delta, dict) else None
-        if not isinstance(reason, str):
+        if not (reason := as_text(as_object(delta).get("stop_reason"))):
             return []
         deltas = self._end_all()
         self._is_paused = reason == "pause_turn"
-        details = delta.get("stop_details")
-        if reason == "refusal" and isinstance(details, dict) and isinstance(why := details.get("explanation"), str):
-            deltas.append(d.RefusalDelta(why))
+        if reason == "refusal":
+            deltas.append(d.RefusalDelta(as_text(as_object(delta.get("stop_details")).get("explanation"))))
         return [*deltas, _STOPPED.get(reason, d.Stopped("end"))]
 
     def _pass_over(self, kind: Any) -> list[d.Delta]:
@@ -209,8 +206,7 @@ def _index(event: Json) -> int:
 
 def _page(citation: Any) -> Json | None:
     """The annotation for a citation, without its place in the text; None if it is not about a page of the web."""
-    url = citation.get("url") if isinstance(citation, dict) else None
-    if not isinstance(url, str) or not url.startswith(("https://", "http://")):
+    url = as_text(as_object(citation).get("url"))
+    if not url.startswith(("https://", "http://")):
         return None
-    title = citation.get("title")
-    return {"type": "url_citation", "url": url, "title": title if isinstance(title, str) else ""}
+    return {"type": "url_citation", "url": url, "title": as_text(citation.get("title"))}

@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from ...prompt.limits import instructed, instruction
 from ...prompt.nouns import Model, Prompt
 from ...tools.base import FunctionSpec
-from ...types.json import Json, encode
-from ...types.problems import Warning
+from ...types.json import Json, as_object, encode, without
+from ...types.problems import Warnings
 
 _FORMATS = frozenset({"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uri", "uuid"})
 _TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
@@ -54,7 +54,7 @@ def enforced(schema: Json, moved: dict[str, None]) -> Json:
 
 
 def _made(schema: Any, moved: dict[str, None]) -> Json:
-    rest = {key: value for key, value in _object(schema).items() if key not in _UNREAD}
+    rest = without(as_object(schema), *_UNREAD)
     made: Json = {key: _each(rest.pop(key), moved) for key in ("$defs", "definitions") if key in rest}
     if "$ref" in rest:
         reference = {"$ref": rest.pop("$ref")}
@@ -95,7 +95,7 @@ def _type(rest: Json, made: Json, moved: dict[str, None]) -> None:
         made["format"] = rest.pop("format")
 
 
-def enforceable(prompt: Prompt, model: Model, warnings: list[Warning]) -> Prompt:
+def enforceable(prompt: Prompt, model: Model, warnings: Warnings) -> Prompt:
     """The prompt with schemas that the server takes."""
     output, entries = prompt.output, prompt.entries
     moved: dict[str, None] = {}
@@ -106,7 +106,7 @@ def enforceable(prompt: Prompt, model: Model, warnings: list[Warning]) -> Prompt
             entries = tuple(instructed([*entries], instruction(output, tools=bool(prompt.functions)), model))
             output = None
             details = "'text.format: json_schema' is sent to the model as an instruction: its server cannot enforce it."
-            warnings.append(Warning("text.format", "json_schema", details))
+            warnings.add("text.format", "json_schema", details)
     functions: list[FunctionSpec] = []
     lenient: list[str] = []
     chosen: list[str] = []
@@ -128,20 +128,20 @@ def enforceable(prompt: Prompt, model: Model, warnings: list[Warning]) -> Prompt
     ):
         if names:
             told = ", ".join([f"'{name}'" for name in names])
-            warnings.append(
-                Warning("tools" if names is not moved else "text.format", "JSON schema", f"{what}: {told}.")
-            )
+            warnings.add("tools" if names is not moved else "text.format", "JSON schema", f"{what}: {told}.")
     return replace(prompt, entries=entries, functions=tuple(functions), output=output)
 
 
 def _merged(schema: Json) -> Json:
     """Parameters without a choice between schemas at the top, which the server refuses: with the properties of all."""
     chosen = {key: schema[key] for key in _CHOICES if key in schema}
-    rest = {key: value for key, value in schema.items() if key not in chosen}
+    rest = without(schema, *chosen)
     variants = [each for several in chosen.values() if isinstance(several, list) for each in several]
     properties: Json = {}
-    for variant in map(_object, (*variants, rest)):
-        properties |= _object(_object(_definitions(schema).get(str(variant.get("$ref")), variant)).get("properties"))
+    for variant in map(as_object, (*variants, rest)):
+        properties |= as_object(
+            as_object(_definitions(schema).get(str(variant.get("$ref")), variant)).get("properties")
+        )
     lines = [rest["description"]] if isinstance(rest.get("description"), str) else []
     return {**rest, "properties": properties, "description": "\n\n".join([*lines, encode(chosen).decode()])}
 
@@ -149,7 +149,7 @@ def _merged(schema: Json) -> Json:
 def _definitions(schema: Json) -> Json:
     """The definitions of a schema, by how they are referred to."""
     names = ("$defs", "definitions")
-    return {f"#/{key}/{name}": each for key in names for name, each in _object(schema.get(key)).items()}
+    return {f"#/{key}/{name}": each for key in names for name, each in as_object(schema.get(key)).items()}
 
 
 def _references(schema: Any) -> AbstractSet[str]:
@@ -157,8 +157,4 @@ def _references(schema: Any) -> AbstractSet[str]:
 
 
 def _each(schemas: Any, moved: dict[str, None]) -> Json:
-    return {name: _made(each, moved) for name, each in _object(schemas).items()}
-
-
-def _object(value: Any) -> Json:
-    return value if isinstance(value, dict) else {}
+    return {name: _made(each, moved) for name, each in as_object(schemas).items()}

@@ -14,8 +14,8 @@ from ...history.sealing import VERSION, Sealer
 from ...prompt.items import REFUSED, SEALED_SUMMARY, UNREADABLE
 from ...prompt.limits import effort
 from ...prompt.nouns import Model
-from ...types.json import Json
-from ...types.problems import Warning
+from ...types.json import Json, without
+from ...types.problems import Warnings
 from ...types.request import Request
 
 _SEAL = "AMR1."
@@ -27,9 +27,9 @@ _OURS = re.compile(r"(^|_)AM-")
 """In ids that this server made, or marked in its second edition: others look ids up."""
 
 
-def body_of(request: Request, model: Model, sealer: Sealer | None) -> tuple[Json, list[Warning]]:
+def body_of(request: Request, model: Model, sealer: Sealer | None) -> tuple[Json, Warnings]:
     """What is posted, and warnings about what was left out. Raises `ProblemError` for an address that is private."""
-    warnings: list[Warning] = []
+    warnings = Warnings()
     body = {**request.posted, "model": model.upstream_name, "stream": True}
     body.pop("generate", None)
     if isinstance(posted := body["input"], list):
@@ -39,7 +39,7 @@ def body_of(request: Request, model: Model, sealer: Sealer | None) -> tuple[Json
     asked = body.get("reasoning")
     if isinstance(asked, dict) and asked.get("effort") is not None:
         known = effort(request, model, warnings)
-        others = {name: value for name, value in asked.items() if name != "effort"}
+        others = without(asked, "effort")
         body["reasoning"] = {**others, "effort": known} if known else others
     return body, warnings
 
@@ -59,7 +59,7 @@ def _tag(model: Model) -> str:
 class _Items:
     """Reads items as one upstream takes them."""
 
-    def __init__(self, model: Model, sealer: Sealer | None, warnings: list[Warning]) -> None:
+    def __init__(self, model: Model, sealer: Sealer | None, warnings: Warnings) -> None:
         self._model = model
         self._sealer = sealer
         self._warnings = warnings
@@ -72,7 +72,7 @@ class _Items:
                 check_url(url, f"{path}.{where}", allow_private=self._model.server.allow_private_urls)
         kind, sealed = item.get("type") or "message", item.get("encrypted_content")
         if self._model.state_refused and kind in _BOUND:
-            item = {name: value for name, value in item.items() if name != "id"}
+            item = without(item, "id")
         elif isinstance(sealed, str) and kind == "reasoning":
             item = self._reasoning(item, sealed, path)
         elif isinstance(sealed, str) and kind in _SUMMARIES:
@@ -101,12 +101,12 @@ class _Items:
             return {} if opens else self._left_out(path, "reasoning", UNREADABLE)
         if not opens:
             details = f"{sealed_path} was ignored: {UNREADABLE} Its text is sent instead."
-            self._warnings.append(Warning(sealed_path, "reasoning", details))
-        return {name: value for name, value in item.items() if name not in {"encrypted_content", "id"}}
+            self._warnings.add(sealed_path, "reasoning", details)
+        return without(item, "encrypted_content", "id")
 
     def _left_out(self, path: str, feature: str, why: str) -> Json:
         """Nothing, and a warning."""
-        self._warnings.append(Warning(path, feature, f"{path} was left out: {why}"))
+        self._warnings.add(path, feature, f"{path} was left out: {why}")
         return {}
 
 

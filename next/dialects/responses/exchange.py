@@ -20,17 +20,17 @@ import msgspec
 from msgspec.structs import replace
 
 from ...emitter.response import Lifecycle
-from ...emitter.rules import CUT, CUT_IN_A_CALL, ENDINGS, FOR_CODEX, Ending, Kind, Reason
+from ...emitter.rules import CUT, CUT_IN_A_CALL, Ending, Kind, Reason
 from ...history.sealing import Sealer
 from ...prompt.nouns import Model
 from ...types.events import Event, Relayed, RelayedLast
-from ...types.json import Json, is_object
+from ...types.json import Json, as_object, is_object
 from ...types.problems import STATUS, Problem, Warning
 from ...types.redact import cleaned
 from ...types.request import Request
 from ...types.response import IncompleteDetails, Usage
 from .body import body_of, marked
-from .items import DONE, PROSE, Items
+from .items import DONE, PROSE, Items, without_refusals
 
 LAST = frozenset({"response.completed", "response.incomplete", "response.failed"})
 _REASONS: dict[str, Reason] = {"completed": "end", "incomplete": "length", "failed": "failure"}
@@ -45,9 +45,7 @@ class RelayExchange:
 
     late_warnings: Sequence[Warning] = ()
 
-    def __init__(
-        self, request: Request, model: Model, lifecycle: Lifecycle, *, for_codex: bool, sealer: Sealer | None
-    ) -> None:
+    def __init__(self, request: Request, model: Model, lifecycle: Lifecycle, sealer: Sealer | None) -> None:
         """Raises `ProblemError` for what no server may be asked."""
         self.model = model
         self.body, self.warnings = body_of(request, model, sealer)
@@ -56,8 +54,6 @@ class RelayExchange:
         self.problem: Problem | None = None
         self.over = False
         self._lifecycle = lifecycle
-        self._for_codex = for_codex
-        self._endings = FOR_CODEX if for_codex else ENDINGS
         self._items = Items()
         self._response: Json = {}
         """As it was sent last."""
@@ -77,6 +73,8 @@ class RelayExchange:
 
     def receive(self, event: Json) -> list[Event]:
         """The events for one event of the server."""
+        if self._lifecycle.for_codex:
+            event = without_refusals(event)
         name = event["type"]
         if isinstance(response := event.get("response"), dict):
             return self._of_response(name, event, response)
@@ -87,7 +85,7 @@ class RelayExchange:
         if isinstance(item := event.get("item"), dict):
             event["item"] = marked(item, self.model)
             is_half = item.get("status") == "incomplete" and str(item.get("type")).endswith("_call")
-            if self._for_codex and name == DONE and is_half:  # it would run what is there
+            if self._lifecycle.for_codex and name == DONE and is_half:  # it would run what is there
                 self._cut_call = True
                 return events
         self._items.keep(name, event)
@@ -114,7 +112,7 @@ class RelayExchange:
 
     def stop(self, reason: Reason) -> list[Event]:
         """The last events of a response that its client ends."""
-        return self._ended(reason, {"incomplete_details": {"reason": self._endings[reason].details}})
+        return self._ended(reason, {"incomplete_details": {"reason": self._lifecycle.endings[reason].details}})
 
     def _opened(self, name: str) -> list[Event]:
         """The opening events that must come before this one and did not."""
@@ -169,7 +167,7 @@ class RelayExchange:
     def _reported(self) -> Problem:
         """The server's error, in words that are fit for clients."""
         key, told = self.model.upstream.api_key, self._response.get("error")
-        error = {"code": "server_error", "message": _NO_WORDS, **(told if isinstance(told, dict) else {})}
+        error = {"code": "server_error", "message": _NO_WORDS, **as_object(told)}
         error["message"] = message = cleaned(str(error["message"]), key.get_secret_value() if key else "")
         self._response["error"], code = error, str(error["code"])
         wait = 5 if code == "rate_limit_exceeded" else None
@@ -177,7 +175,7 @@ class RelayExchange:
 
     def _ended(self, reason: Reason, members: Json, event: Json | None = None) -> list[Event]:
         """The events that end what is open, and the last: the server's own, or one of ours with these members."""
-        ending = self._endings[reason]
+        ending = self._lifecycle.endings[reason]
         kind = str(ending.event.__struct_config__.tag)
         events = [*self._opened(kind), *self._closed(ending)]
         told = {**self._response, **members, "status": ending.status, "output": self.output}

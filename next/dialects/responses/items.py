@@ -174,3 +174,25 @@ class Items:
         if type(given) is int:
             return self._moved.get(given, given)
         return max(self._ids, default=0)
+
+
+def without_refusals(event: Json) -> Json:
+    """The event with refusals as text: Codex shows nothing of a message with a refusal in it."""
+    if event["type"].startswith("response.refusal."):
+        names = {"refusal": "text"}
+        event = {names.get(name, name): value for name, value in event.items()} | {"logprobs": []}
+        event["type"] = event["type"].replace("refusal", "output_text")
+    told: Json = _as_text(event)
+    return told
+
+
+def _as_text(value: Any) -> Any:
+    match value:
+        case {"type": "refusal", "refusal": text}:
+            return {"type": "output_text", "text": text, "annotations": []}
+        case dict():
+            return {name: _as_text(held) for name, held in value.items()}
+        case list():
+            return [_as_text(held) for held in value]
+        case _:
+            return value

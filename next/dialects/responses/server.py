@@ -13,6 +13,8 @@ from ..record import Counter, Dialect
 from .exchange import LAST
 
 _OPENING = frozenset({"response.created", "response.queued", "response.in_progress"})
+_OF_ERRORS = frozenset({"code", "message", "param"})
+"""The members of an `error` event that are about the error."""
 _MOST_HELD = 8
 """Another AM Proxy sends `response.in_progress` again and again while its model is silent."""
 
@@ -21,6 +23,7 @@ class EventFrames(Frames):
     """Reads one answer."""
 
     _payload = "an event"
+    _no_answer = "the answer is not a stream of events"
 
     def __init__(self, _asked: Json | None = None) -> None:
         super().__init__()
@@ -39,7 +42,7 @@ class EventFrames(Frames):
 
     def _whole(self, answer: Json) -> list[Json]:
         if not answer.get("error"):
-            raise NotAnAnswerError("the answer is not a stream of events")
+            raise NotAnAnswerError(self._no_answer)
         return [{"type": "error", "error": answer["error"]}]
 
     def _taken(self, event: Json) -> list[Json]:
@@ -74,8 +77,8 @@ def failure(event: Json) -> Any:
     """The error that this event is; None if it is another event."""
     if event["type"] != "error":
         return None
-    error = event.get("error")
-    return error if error is not None else {name: value for name, value in event.items() if name != "type"}
+    told = {name: value for name, value in event.items() if name in _OF_ERRORS and value is not None}
+    return event.get("error") or told
 
 
 _COUNTED = frozenset(

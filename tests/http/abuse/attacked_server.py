@@ -32,13 +32,13 @@ UPSTREAMS: dict[str, dict[str, str]] = {
 
 
 def configuration(url: str) -> str:
-    """A model for each upstream, and one over litellm for all other names."""
+    """A model for each upstream; all other names go to one of those over litellm."""
     shared = {"base_url": url, "retries": 0, "breaker_failures": 0, "api_key": UPSTREAMS_KEY}
     return Settings(
         server=Server(max_body_bytes=65_536),
         keys=[Key(name="alice", value=KEY), Key(name="bob", value=BOBS_KEY, models=["direct"])],
         upstreams={name: Upstream(**via, **shared) for name, via in UPSTREAMS.items()},
-        models={**{name: Model(upstream=name) for name in UPSTREAMS}, "*": Model(upstream="litellm")},
+        models={**{name: Model(upstream=name) for name in UPSTREAMS}, "*": Model(upstream="deepseek")},
     )
 
 

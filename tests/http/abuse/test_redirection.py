@@ -14,6 +14,7 @@ from tests.http.abuse.attacked_server import (
     Refusal,
     refusal_of,
 )
+from tests.http.edition import IS_NEXT
 
 STEERS: Final = (
     "api_base",
@@ -145,7 +146,7 @@ def test_a_public_address_goes_to_the_upstream_as_it_is_and_is_fetched_by_nobody
 
 
 def test_what_the_upstream_redirects_to_is_not_asked(attacked: AttackedServer) -> None:
-    for lane in (*LANES, "anthropic", "gemini", "deepseek", "relay"):
+    for lane in (*LANES, "relay", *(() if IS_NEXT else ("anthropic", "gemini", "deepseek"))):
         with attacked.watched(asks=True):
             answer = attacked.post({"model": lane, "input": f"{PROMPT} please a-redirect! to {attacked.canary.url} "})
             assert refusal_of(answer) == Refusal(502, "upstream_error", type=SERVER)

@@ -15,9 +15,10 @@ from tests.http.abuse.attacked_server import (
     refusal_of,
 )
 from tests.http.abuse.hostile_answers import ANSWERS
+from tests.http.edition import IS_NEXT
 
 FAILED = Refusal(502, "upstream_error", type=SERVER)
-OUR_KEY = Refusal(502, "upstream_auth_error", type=SERVER)
+OUR_KEY = Refusal(400 if IS_NEXT else 502, "upstream_auth_error", type=SERVER)
 LATER = Refusal(429, "rate_limit_exceeded", type=RATE)
 
 WANTED = {

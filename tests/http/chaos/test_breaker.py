@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from tests.http.edition import IS_NEXT
 from tests.support.metrics import samples
 from tests.wire.configuration import Model, Server, Settings, Upstream
 from tests.wire.program import own_program, serving
@@ -14,6 +15,7 @@ from tests.wire.script import text_turn
 from tests.wire.servers import ChatUpstream, GeminiUpstream, ResponsesUpstream, Status
 from tests.wire.servers.gemini import answers as candidate
 
+CODE = "unsupported_value" if IS_NEXT else "invalid_value"
 POISON: dict[str, Any] = {
     "tools": [{"type": "function", "name": "f", "parameters": {"type": "object", "properties": {"a": True}}}],
 }
@@ -67,7 +69,7 @@ def translating() -> Iterator[Translating]:
 def test_what_litellm_cannot_translate_is_the_requests_fault_and_nobodys_else(translating: Translating) -> None:
     for _ in range(3):
         refused = ask(translating.url, model="gemini", **POISON)
-        assert (refused.status_code, refused.json()["error"]["code"]) == (400, "invalid_value")
+        assert (refused.status_code, refused.json()["error"]["code"]) == (400, CODE)
         assert "JSON Schema of a tool" in refused.json()["error"]["message"]
     assert translating.gemini.asks == []
     assert ask(translating.url, model="gemini").status_code == 200

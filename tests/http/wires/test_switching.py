@@ -13,7 +13,7 @@ FIRST: Final[Answer] = [Thinks("Rome first."), Calls("get_weather", '{"city": "R
 SECOND: Final[Answer] = [Says("Fine.")]
 
 
-HERE: Final = ("openai", "deepseek", "anthropic", "anthropic, as messages", "gemini")
+HERE: Final = ("openai, directly", "deepseek, directly", "anthropic", "anthropic, as messages", "gemini")
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ FOURTH: Final[Answer] = [Says("Fine there, too.")]
 @pytest.mark.parametrize("lane", LANES)
 def test_who_comes_back_finds_all_that_was_left_there(everything: Wired, client: OpenAI, lane: str) -> None:
     """What another provider said stands between, and changes nothing of what this one gets back."""
-    elsewhere = "deepseek" if lane == "gemini" else "gemini"
+    elsewhere = "deepseek, directly" if lane == "gemini" else "gemini"
     here, there = everything.wires[lane], everything.wires[elsewhere]
     here.say(FIRST, THIRD, FOURTH)
     there.say(SECOND)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from next.cli.upstream_flag import GIVEN, look
-from next.settings.load import load
+from next.cli.upstream_flag import look
+from next.settings.load import GIVEN, load
 from tests.support.surveyed_server import (
     REFUSES_EMPTY,
     UNEXPECTED,

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,14 @@ def config(url: str, *models: str, more: str = "") -> str:
     return f'{more}\n[upstreams.it]\nbase_url = "{url}"\n{tables}'
 
 
+def _ignored(pid: str) -> int:
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("SigIgn:"):
+                return int(line.split()[1], 16)
+    return 0
+
+
 class Server:
     """A server that runs."""
 
@@ -41,15 +49,16 @@ class Server:
         self.file = folder / "am-proxy.toml"
         self._log = folder / "log"
         self._told = False
+        self.code = 0
         assert soon(lambda: self.lines("ready") or process.poll() is not None), self._log.read_text()
         self.url: str = self.lines("ready")[0]["url"]
         self.port = int(self.url.rpartition(":")[2].partition("/")[0])
 
     @property
     def workers(self) -> list[int]:
-        """The processes that serve; multiprocessing has another one beside."""
+        """The processes that serve: they ignore SIGHUP as soon as they have imported all."""
         found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return [int(pid) for pid in found if "spawn_main" in Path(f"/proc/{pid}/cmdline").read_text()]
+        return [int(pid) for pid in found if _ignored(pid) & 1]
 
     def lines(self, message: str = "") -> list[dict[str, Any]]:
         """The lines of the log with these words in their message."""
@@ -77,10 +86,8 @@ class Server:
 
 
 @contextmanager
-def started(
-    folder: Path, text: str = "", *flags: str, environ: Mapping[str, str] | None = None, code: int = 0
-) -> Iterator[Server]:
-    """A server with this configuration on a free port. At the end it is told to stop, and ends with this code."""
+def started(folder: Path, text: str = "", *flags: str, environ: Mapping[str, str] | None = None) -> Iterator[Server]:
+    """A server with this configuration on a free port. At the end it is told to stop, and ends with `code`."""
     (folder / "am-proxy.toml").write_text(text)
     command = [*COMMAND, str(folder / "am-proxy.toml"), "--port", "0", *flags]
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("AM_")}
@@ -90,10 +97,12 @@ def started(
     ):
         try:
             server = Server(process, folder)
+            if "--workers" in flags:
+                assert soon(lambda: len(server.workers) == 2), (folder / "log").read_text()
             yield server
             server.stop()
             ended = process.wait(30)
-            assert ended == code, (folder / "log").read_text()
+            assert ended == server.code, (folder / "log").read_text()
         finally:
             process.kill()
 

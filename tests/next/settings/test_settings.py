@@ -9,6 +9,7 @@ from next.settings.faults import TABLES
 from next.settings.gone import instead_of
 from next.settings.load import GIVEN, load
 from next.settings.tables import Can, Table
+from tests.docs.configuration_page import page
 
 SETTINGS = {
     "server": """
@@ -61,11 +62,13 @@ def test_the_settings_are_those_that_others_depend_on() -> None:
     assert {name: set(table.model_fields) for name, table in tables.items()} == {
         name: set(words.split()) for name, words in SETTINGS.items()
     }
+    assert [name for words in SETTINGS.values() for name in words.split() if f"\n| `{name}` | " not in page()] == []
     kept = [f"{kind}.{name}" for kind, table in tables.items() for name in table.model_fields]
     assert [name for name in kept if instead_of(name)] == []
 
 
 def test_a_file_becomes_settings_with_every_reference_filled_in(folder: Path) -> None:
+    (folder / "third").write_text("of-the-third\n")
     (folder / "there").mkdir()
     (folder / "there" / "key").write_text("sk-deep\n")
     (folder / "there" / "it.toml").write_text("""\ufeff\
@@ -90,12 +93,12 @@ names.deepseek = "deepseek-chat"
 context_window = 8192
 """)
     environ = {"PORT": "11434", "ALICE_KEY": "let-alice-in", "BOB": sha256(b"let-bob-in").hexdigest().upper()}
-    settings = load(Path("there/it.toml"), {}, environ | {"AM_KEY": "third", "AM_SEAL_KEY": "s" * 32})
+    settings = load(Path("there/it.toml"), {}, environ | {"AM_KEY": "file:third", "AM_SEAL_KEY": "s" * 32})
     assert (settings.server.port, settings.server.workers >= 1) == (11434, True)
     assert [(key.name, key.sha256, key.models) for key in settings.keys] == [
         ("alice", sha256(b"let-alice-in").hexdigest(), ()),
         ("bob", sha256(b"let-bob-in").hexdigest(), ("gpt-*",)),
-        ("AM_KEY", sha256(b"third").hexdigest(), ()),
+        ("AM_KEY", sha256(b"of-the-third").hexdigest(), ()),
     ]
     deepseek, local = settings.upstreams["deepseek"], settings.upstreams["my server"]
     assert deepseek.api_key is not None
@@ -103,7 +106,7 @@ context_window = 8192
     assert (local.via, local.base_url) == ("chat", "http://localhost:11434/v1")
     assert settings.models["gpt-4.1"].asked == ("my server", "deepseek")
     shown = f"{settings!r} {settings.model_dump_json()}"
-    assert [word for word in ("sk-deep", "let-alice-in", "third", "s" * 32) if word in shown] == []
+    assert [word for word in ("sk-deep", "let-alice-in", "of-the-third", "s" * 32) if word in shown] == []
 
 
 def test_without_any_configuration_there_is_the_demo_on_loopback() -> None:

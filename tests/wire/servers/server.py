@@ -237,6 +237,7 @@ class ScriptedUpstream:
             case bytes():
                 self._chunk(writer, step, ask)
                 await writer.drain()
+                await asyncio.sleep(0.005)  # most often, the next piece is then read apart from this one
             case LongLine(size):
                 self._chunk(writer, b"data: " + b"x" * size, ask)
                 await writer.drain()
