@@ -1,4 +1,4 @@
-# Two stages: the first installs and compiles, the second holds only what runs.
+# Two stages: the first installs and compiles, the second holds only what runs. litellm's own web pages do not.
 FROM python:3.13-slim AS build
 
 ENV PIP_NO_CACHE_DIR=1 \
@@ -8,11 +8,12 @@ COPY requirements.lock ./
 # Bytecode is compiled here: the running container may not write, and compiling at every start would cost seconds.
 RUN python -m venv --without-pip /srv/venv \
     && python -m pip --python /srv/venv/bin/python install --require-hashes --no-compile -r requirements.lock \
+    && rm -r /srv/venv/lib/python3*/site-packages/litellm/proxy/_experimental/out \
     && /srv/venv/bin/python -m compileall -q -j 0 --invalidation-mode unchecked-hash /srv/venv/lib
 # As in an installed package: the command am-proxy, and the code under the name am_proxy.
 COPY app ./am_proxy
 RUN /srv/venv/bin/python -m compileall -q --invalidation-mode unchecked-hash am_proxy \
-    && printf '#!/srv/venv/bin/python -P\nimport sys\nfrom am_proxy.__main__ import main\nsys.exit(main())\n' \
+    && printf '#!/srv/venv/bin/python -P\nfrom am_proxy.__main__ import main\nif __name__ == "__main__":\n    main()\n' \
         > /srv/venv/bin/am-proxy \
     && chmod 755 /srv/venv/bin/am-proxy
 

@@ -97,7 +97,7 @@ soak: $(VENV)/.dev ## run hundreds of streams with faults for ten minutes; write
 	$(BIN)/python -m tests.chaos.soak $(ARGS)
 
 screenshots: $(VENV)/.dev ## take the pictures of the inspector in docs/images, with Chromium
-	$(BIN)/python -m tests.inspector.screenshots
+	$(BIN)/python -m tests.next.inspector.screenshots
 
 docs: $(VENV)/.dev ## build the documentation as a site in the folder site; a broken link is an error
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --config-file docs/site/mkdocs.yml $(ARGS)

@@ -30,7 +30,7 @@ from .types.problems import ProblemError
 
 Read = Callable[[], Settings]
 """Reads the settings as at the start. Raises `SettingsError`."""
-_AT_START = ("host", "port", "workers", "watch", "record", "traces", "shutdown_grace", "max_websockets")
+_AT_START = ("host", "port", "workers", "watch", "record", "traces", "shutdown_grace")
 """Settings of `[server]` that a running server does not take anew."""
 
 
@@ -38,7 +38,8 @@ _AT_START = ("host", "port", "workers", "watch", "record", "traces", "shutdown_g
 def signals(state: State, read: Read | None) -> Iterator[None]:
     """Within the block, a signal to end makes the server not ready, and tells the turns after the grace.
 
-    A second SIGINT is uvicorn's: it waits no longer. SIGHUP reads the settings again.
+    SIGINT tells them at once if it is not the first signal; a second SIGTERM may come from a supervisor, and does
+    nothing. SIGHUP reads the settings again.
     """
     loop = asyncio.get_running_loop()
     former: dict[int, Any] = {}
@@ -46,10 +47,10 @@ def signals(state: State, read: Read | None) -> Iterator[None]:
     def handle(number: int, frame: FrameType | None) -> None:
         if not state.stopping:
             state.stopping = True
-            loop.call_soon_threadsafe(loop.call_later, state.settings.server.shutdown_grace, state.stop_turns)
-            loop.call_soon_threadsafe(state.record.wake)  # pages that watch do not wait
-        if callable(former[number]):
+            loop.call_soon_threadsafe(state.stop)
             former[number](number, frame)
+        elif number == signal.SIGINT:
+            loop.call_soon_threadsafe(state.stop_turns)
 
     hung_up = asyncio.Event()
     reloads = loop.create_task(_reload(hung_up, state, read)) if read else None

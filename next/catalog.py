@@ -1,6 +1,6 @@
 """Model names -> routes: an upstream, its dialect, and what is known of the model there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NamedTuple
 
@@ -44,6 +44,8 @@ class Route(NamedTuple):
     model: Model
     key: str | None
     """The key of the caller, if the upstream is asked with that."""
+    headers: Mapping[str, str] = {}
+    """For each ask of the turn."""
 
     @property
     def takes_own_key(self) -> bool:

@@ -48,7 +48,7 @@ class Callers:
             )
         if self._keys:
             raise refuse("invalid_api_key", UNKNOWN_KEY)
-        return Caller(may_know=self._server.is_local and not self._takes_guests and not is_forwarded(headers))
+        return Caller("anyone", may_know=self._server.is_local and not self._takes_guests and not is_forwarded(headers))
 
 
 def is_forwarded(headers: Headers) -> bool:

@@ -59,7 +59,7 @@ class Endpoint:
             await answer_problem(send, error.problem, headers)
             state.ended(request_id, caller, "refused", error.problem, body=data)
         except LeftError:
-            state.ended(request_id, caller, "left")
+            state.ended(request_id, caller, "disconnected")
         finally:
             if slot is not None:
                 state.limits.leave(slot)

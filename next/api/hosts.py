@@ -24,7 +24,7 @@ _EXPOSED = (
     "x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-request-id"
 )
 """Headers of an answer that a page may read."""
-_NO_HOST = Problem(code="invalid_http", message="A request in HTTP/1.1 needs one Host header, and no more.")
+_NO_HOST = Problem("invalid_http", "A request in HTTP/1.1 needs one Host header, and no more.")
 _FOREIGN_HOST = Problem(
     code="host_not_allowed",
     message="This server has no such Host. Its operator can add it to `allowed_hosts`.",

@@ -126,7 +126,7 @@ def pages(state: State) -> APIRouter:
         caller = Caller() if who == "open" else state.callers.caller(request.headers)
         if caller.is_guest or caller.models:
             raise refuse("invalid_api_key", _NOT_FOR_ALL)
-        return Response(page(state.limits.running, state.catalog.breakers), media_type=CONTENT_TYPE_LATEST)
+        return Response(page(state.catalog.breakers), media_type=CONTENT_TYPE_LATEST)
 
     async def described() -> Response:
         return Response(document(), media_type="application/json")

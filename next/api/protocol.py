@@ -91,7 +91,7 @@ class Protocol(HttpToolsProtocol):
         self.stop_timer()
         if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr] # as above
             return self.transport.close()  # the head of a next request, within an answer
-        problem = Problem(code=code, message=message)
+        problem = Problem(code, message)
         told = encode(problem.body())
         if not self.transport.is_closing():
             self.transport.write(STATUS_LINE[problem.status] + _REFUSAL % (new_id("req").encode(), len(told)) + told)

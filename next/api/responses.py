@@ -46,6 +46,10 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
         routes = routes[:1] if request.prewarms else routes  # another one would write an answer
     elif not any(route.dialect.relays for route in routes):
         request.posted = {}  # it may be large, and nobody reads it
+    headers = Headers(scope=call.scope)
+    span, traced = state.trace(request, headers)
+    if traced:
+        routes = [route._replace(headers=traced) for route in routes]
     return Turn(
         replace(request, previous_response_id=continued) if continued else request,
         warnings,
@@ -53,11 +57,11 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
         client,
         server=state.settings.server,
         request_id=call.scope["request_id"],
-        for_codex=_is_codex(Headers(scope=call.scope)),
+        for_codex=_is_codex(headers),
         may_know=caller.may_know,
         watched=state.record.notes and not caller.is_guest,
         released=lambda: state.limits.leave(call.slot),
-        ended=lambda ended: state.note(ended, caller),
+        ended=lambda ended: state.note(ended, caller, span),
         conversation=conversation,
         sealer=sealer,
     )

@@ -192,14 +192,14 @@ async def on_http_error(request: Request, error: Exception) -> Response:
     path = request.scope["path"]
     message = f"{error.detail}: {request.method} {path[:200]}."
     if error.status_code == 405:
-        return problem_response(Problem(code="method_not_allowed", message=message), error.headers)
-    return problem_response(Problem(code="not_found", message=f"{message} {_advice(path)}"))
+        return problem_response(Problem("method_not_allowed", message), error.headers)
+    return problem_response(Problem("not_found", f"{message} {_advice(path)}"))
 
 
 async def on_fault(request: Request, _error: Exception) -> Response:
     """The answer to a fault of ours."""
     message = f"This server failed. Its log says why; the request id is {request.scope['request_id']}."
-    return problem_response(Problem(code="internal_error", message=message))
+    return problem_response(Problem("internal_error", message))
 
 
 def _advice(path: str) -> str:

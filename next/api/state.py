@@ -6,21 +6,31 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import Headers
 
 from ..catalog import Catalog
 from ..history.sealing import Sealer, Seals
-from ..observe.log import log_request, log_turn
+from ..observe.log import fields_of, log, log_request, log_turn
 from ..observe.metrics import count_errors, count_refused, count_turn
+from ..observe.prices import cost_of, read_list
 from ..observe.record import Record
-from ..observe.saved import Folder
+from ..observe.shown import Folder
 from ..settings.load import Settings
 from ..settings.tables import Caller, SealSettings
 from ..turns.limits import Limits
 from ..turns.signals import Why
 from ..turns.turn import STOPPED, Turn
 from ..types.problems import Problem, ProblemError
+from ..types.request import Request
 from .auth import Callers
 from .hosts import Hosts
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Span
+
+    from ..observe.tracing import Tracing
 
 _OWN_KEY = secrets.token_urlsafe(32)
 """Seals where no key is configured: what is sealed opens until this process ends."""
@@ -39,8 +49,10 @@ class State:
         self._seals = _seals(settings.seal)
         self.limits = Limits()
         folder = settings.server.record
-        self._saved = Folder(Path(folder)) if folder else None
+        self._saved = Folder(Path(folder).expanduser()) if folder else None
         self.record = Record(settings.server.kept_turns, self._saved.write if self._saved else None)
+        read_list(settings.upstreams.values())
+        self._tracing = _tracing(settings.server.traces)
         self.started = int(time.time())
         self.stopping = False
         """Whether the server takes no more requests from a balancer."""
@@ -57,6 +69,7 @@ class State:
         self._former[self.catalog] = asyncio.create_task(self._retire(self.catalog, frozenset(self._turns)))
         self.settings, self.catalog, self._seals = settings, catalog, seals
         self.callers, self.hosts = Callers(settings), Hosts(settings.server)
+        read_list(settings.upstreams.values())
 
     async def _retire(self, catalog: Catalog, turns: frozenset[Turn]) -> None:
         """Closes a catalog behind these turns, and behind requests of a few seconds, such as counting."""
@@ -67,13 +80,15 @@ class State:
         del self._former[catalog]
 
     async def close(self) -> None:
-        """Close every connection to an upstream, when all turns are written."""
+        """Close every connection to an upstream, when all turns are written, and send what is left of the traces."""
         if self._saved is not None:
             await self._saved.close()
         for task in self._former.values():
             task.cancel()
         for catalog in (self.catalog, *self._former):
             await catalog.close()
+        if self._tracing:
+            await asyncio.to_thread(self._tracing.close)
 
     def sealer(self, owner: str) -> Sealer | None:
         """Seals and opens what this caller carries; None: nothing is sealed here."""
@@ -92,6 +107,14 @@ class State:
         finally:
             self._turns.discard(turn)
 
+    def stop(self) -> None:
+        """The server stops: turns have the grace to end, and pages that watch do not wait."""
+        grace = self.settings.server.shutdown_grace
+        if self._turns:
+            log.info("stopping, after %g s at most for running turns (%d)", grace, len(self._turns))
+        asyncio.get_running_loop().call_later(grace, self.stop_turns)
+        self.record.wake()
+
     def stop_turns(self) -> None:
         """Ends all turns, and reads no more bodies: the grace is over."""
         self._stopped = True
@@ -100,14 +123,22 @@ class State:
         while self.reading:
             self.reading.pop().reschedule(0)
 
-    def note(self, turn: Turn, caller: Caller) -> None:
+    def trace(self, request: Request, headers: Headers) -> tuple["Span | None", dict[str, str]]:
+        """The span of a turn that begins, and headers for its asks; none without a collector."""
+        return self._tracing.begin(request, headers) if self._tracing else (None, {})
+
+    def note(self, turn: Turn, caller: Caller, span: "Span | None") -> None:
         """A turn has ended."""
         took = time.monotonic() - turn.signals.began
-        log_turn(turn, caller, took)
-        self.record.end(turn, caller, took)
+        cost = cost_of(turn.usage, turn.route.model)
+        fields = fields_of(turn, caller, took, cost)
+        log_turn(turn, fields)
+        self.record.end(turn, fields)
         if self.settings.server.metrics != "off":
-            count_turn(turn, caller, self.settings.models, took)
+            count_turn(turn, caller, self.settings.models, took, cost)
             count_errors(self.catalog.breakers)
+        if self._tracing and span is not None:
+            self._tracing.end(span, turn.route.model.upstream.provider or turn.route.model.upstream.via, fields)
 
     def ended(
         self,
@@ -122,8 +153,16 @@ class State:
         log_request(request_id, caller, model, finish, problem)
         if problem is not None and body:
             self.record.refused(request_id, caller, body, problem)
-        if self.settings.server.metrics != "off" and finish in {"refused", "left"}:
+        if self.settings.server.metrics != "off" and finish in {"refused", "disconnected"}:
             count_refused(problem)
+
+
+def _tracing(collector: str) -> "Tracing | None":
+    if not collector:
+        return None
+    from ..observe.tracing import Tracing  # an extra of the package
+
+    return Tracing(collector)
 
 
 def _seals(settings: SealSettings) -> Seals | None:

@@ -59,8 +59,8 @@ _OF_FRAMES = {"type", "previous_response_id", *_ONLY_HTTP}
 _NOT_RUNNING = "response_not_found", "No response with this 'response_id' runs on this connection."
 _NO_SUCH_MODE = "interrupt_not_supported", f"Invalid value for 'mode': the only known mode is '{_DISCARD}'."
 _NOTHING_TO_CANCEL = "No such response runs on this connection. A frame without 'response_id' is about any that runs."
-_FULL = Problem(code="rate_limit_exceeded", message="Too many frames are waiting on this connection.", retry_after=1)
-_STOPPING = Problem(code="overloaded", message="This connection is closing. Open another one.", retry_after=1)
+_FULL = Problem("rate_limit_exceeded", "Too many frames are waiting on this connection.", retry_after=1)
+_STOPPING = Problem("overloaded", "This connection is closing. Open another one.", retry_after=1)
 _TOO_OLD = Problem(
     code="websocket_connection_limit_reached",
     message="This connection is 60 minutes old, which is the limit. Open another one to continue.",
@@ -100,7 +100,7 @@ class WebSockets:
             caller = state.callers.caller(Headers(scope=scope))
             if self._open >= server.max_websockets:
                 message = f"This server has {server.max_websockets} open websockets, and takes no more."
-                raise ProblemError(Problem(code="overloaded", message=message, retry_after=2))
+                raise ProblemError(Problem("overloaded", message, retry_after=2))
         except ProblemError as error:
             return await refuse_upgrade(problem_response(error.problem), scope, receive, send)
         self._open += 1
@@ -272,7 +272,7 @@ class _Connection:
             with state.running(turn, caller, frame):
                 self._turn = turn
                 await turn.run()
-            if turn.finish == "left":  # it reads nothing, if it is there
+            if turn.finish == "disconnected":  # it reads nothing, if it is there
                 self._gone.set()
         except ProblemError as error:
             problem = error.problem

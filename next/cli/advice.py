@@ -1,10 +1,14 @@
 """What an operator can do, by the kind of failure and by the server."""
 
+from collections.abc import Sequence
+
 from ..providers.table import provider_of
 from ..settings.tables import UpstreamSettings
 
 LEAST_CONTEXT = 32_000
 """Tokens that a coding agent needs: its instructions and tools alone take more than 10,000."""
+_SHOWN = 6
+"""Names in a sentence."""
 _BY_CODE = {
     "content_policy_violation": "A harmless question was refused: look at the filters of that server.",
     "context_length_exceeded": "Even a few words are too long for it: its context is set too small.",
@@ -35,6 +39,11 @@ GET_MODEL = {
     "ollama": "Download one, for example with: ollama pull qwen3",
 }
 """How each server gets a model."""
+
+
+def some(names: Sequence[str]) -> str:
+    """The first of these names, and how many there are more."""
+    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
 def explained(code: str, cause: str, upstream: UpstreamSettings, *, given: bool) -> tuple[str, str]:

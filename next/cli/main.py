@@ -137,13 +137,15 @@ def doctor(
 def launch(
     context: typer.Context,
     agent: Annotated[str, typer.Argument(metavar="codex", help="The agent.")],
-    words: Annotated[list[str] | None, typer.Argument(metavar="[-- ...]", help="Its own arguments.")] = None,
+    words: Annotated[list[str] | None, typer.Argument(metavar="-- WORDS", help="Its own arguments.")] = None,
     config: Config = None,
     upstream: Upstream = None,
     upstream_key: UpstreamKey = None,
     via: Via = None,
     provider: Provider = None,
-    model: Annotated[str | None, typer.Option(help="The model to start with (else the first that suits it).")] = None,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The model to start with (else the first that suits it).")
+    ] = None,
     prints: Annotated[bool, typer.Option("--print", help="Print a profile for a server that always runs.")] = False,
 ) -> None:
     """Run Codex on your models, with a server of its own. None of its files is changed."""

@@ -21,6 +21,7 @@ from ..api.protocol import Protocol
 from ..api.websocket import SocketProtocol
 from ..app import Read, build_app
 from ..observe.log import log, set_up
+from ..observe.metrics import FOLDER
 from ..settings.load import Settings, SettingsError
 from ..settings.tables import ServerSettings
 from .banner import banner
@@ -104,9 +105,10 @@ def _supervise(settings: Settings, read: Read, listener: socket.socket) -> int:
     if any(key.requests_per_minute or key.concurrency for key in settings.keys):
         log.warning("each worker counts for itself: a key may use up to %d times its limits", server.workers)
     with tempfile.TemporaryDirectory(prefix="am-proxy-metrics-") as folder:
-        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        os.environ[FOLDER] = folder
         config = config_of(partial(_work, read, server), server, factory=True, workers=server.workers)
         config.timeout_worker_healthcheck = 15  # a busy machine needs long for what a worker imports
+        logging.getLogger("uvicorn.error").setLevel(logging.INFO)  # it tells of workers that die
         supervisor = Multiprocess(config, [listener])
         supervisor.run()
     return 1 if any(process.exitcode == uvicorn.config.STARTUP_FAILURE for process in supervisor.processes) else 0

@@ -40,15 +40,20 @@ class Looked(NamedTuple):
         short = [short_context(model.name, model.context_window, found.provider) for model in found.models]
         return [*said, (short[0], True)] if short and all(short) else said
 
+    async def surveys(self, within: float) -> dict[str, "Survey"]:
+        """What is behind each upstream."""
+        others = {name: table for name, table in self.settings.upstreams.items() if name != GIVEN or not self.found}
+        found = await asyncio.gather(*[_look_at(table, within) for table in others.values()])
+        return dict(zip(others, found, strict=True)) | ({GIVEN: self.found} if self.found else {})
+
 
 def look(config: Path | None, flags: Mapping[str, Any], *, within: float = 2) -> Looked:
     """The settings of this file and these flags, after a look of at most so many seconds. Raises `SettingsError`."""
     settings = load(config, flags)
-    given = settings.upstreams.get(GIVEN)
-    named = flags.get("upstream") or os.environ.get("AM_UPSTREAM")
-    if given is None or not named or given.via == "litellm":  # which knows more paths than are looked for here
+    if not (flags.get("upstream") or os.environ.get("AM_UPSTREAM")):
         return Looked(settings, flags)
-    found = asyncio.run(look_at(given, within))
+    given = settings.upstreams[GIVEN]
+    found = asyncio.run(_look_at(given, within))
     told: dict[str, Any] = {"upstream": found.base_url}
     if not (flags.get("via") or os.environ.get("AM_UPSTREAM_VIA") or given.provider):
         told |= {"via": found.via, "provider": found.provider}
@@ -56,9 +61,12 @@ def look(config: Path | None, flags: Mapping[str, Any], *, within: float = 2) ->
     return Looked(load(config, flags), flags, found)
 
 
-async def look_at(upstream: UpstreamSettings, within: float) -> "Survey":
-    """What is behind an upstream that has an address."""
-    from ..upstreams.survey import survey  # its library takes 0.15 s
+async def _look_at(upstream: UpstreamSettings, within: float) -> "Survey":
+    """What is behind an upstream. Of one without an address, and of litellm's, nothing is known."""
+    from ..upstreams.survey import Survey, survey  # its library takes 0.15 s
 
+    if not upstream.base_url or upstream.via == "litellm":
+        return Survey(upstream.base_url or "", upstream.via, upstream.provider)
     key = upstream.api_key.get_secret_value() if upstream.api_key else ""
-    return await survey(upstream.base_url or "", key, within=within, messages=upstream.via == "messages")
+    found = await survey(upstream.base_url, key, within=within, messages=upstream.via == "messages")
+    return found._replace(provider=found.provider or upstream.provider)

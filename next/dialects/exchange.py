@@ -1,8 +1,8 @@
 """One ask and its answer, in one dialect, without I/O: what is asked, and what the client is told of the answer."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-from ..emitter.deltas import Delta, ProviderStateAdded, ReasoningDelta, UsageReported
+from ..emitter.deltas import Deltas, ProviderStateAdded, ReasoningDelta, UsageReported
 from ..emitter.emitter import Emitter
 from ..emitter.response import Lifecycle
 from ..emitter.rules import Reason
@@ -10,7 +10,7 @@ from ..history.sealing import Sealer
 from ..prompt.build import build
 from ..prompt.nouns import Model
 from ..prompt.state import HIDDEN, State
-from ..types.events import Event
+from ..types.events import Events
 from ..types.json import Json
 from ..types.problems import Warning, Warnings
 from ..types.request import ENCRYPTED_REASONING, Request
@@ -44,9 +44,10 @@ class TranslatedExchange:
         self.warnings = warnings + more
         self._tokens = tokens
         self._reader = translation.reader(prompt, model, seal is not None)
-        self._hides_reasoning = model.settings.reasoning == "on_request" and not _wants_reasoning(request)
+        hides = model.settings.reasoning == "on_request" and not _wants_reasoning(request)
         raw = model.settings.reasoning == "text"
         self.emitter = Emitter(lifecycle, self._tools, raw_reasoning=raw, seal=seal)
+        self._feed = self._feed_hidden if hides else self.emitter.feed
 
     @property
     def late_warnings(self) -> list[Warning]:
@@ -65,29 +66,26 @@ class TranslatedExchange:
             warnings.add("output", "citations", details)
         return [*warnings, *self._reader.left_out]
 
-    def receive(self, payload: Json) -> list[Event]:
+    def receive(self, payload: Json) -> Events:
         """The events for one payload."""
-        deltas = self._reader.read(payload)
-        return self.emitter.feed(self._shown(deltas) if self._hides_reasoning else deltas)
+        return self._feed(self._reader.read(payload))
 
-    def end(self) -> list[Event]:
+    def end(self) -> Events:
         """The last events, when the upstream has ended its answer."""
-        rest = self._reader.rest()
-        events = self.emitter.feed(self._shown(rest) if self._hides_reasoning else rest)
+        events = self._feed(self._reader.rest())
         if self.emitter.over:
             return events
         self._estimate()
         return [*events, *self.emitter.end()]
 
-    def stop(self, reason: Reason) -> list[Event]:
+    def stop(self, reason: Reason) -> Events:
         """The last events of a response that its client ends."""
         self._estimate()
         return self.emitter.stop(reason)
 
-    @staticmethod
-    def _shown(deltas: list[Delta]) -> Iterable[Delta]:
+    def _feed_hidden(self, deltas: Deltas) -> Events:
         """Reasoning that the client did not ask for is kept as provider state only."""
-        return [_hidden(delta.text) if isinstance(delta, ReasoningDelta) else delta for delta in deltas]
+        return self.emitter.feed([_hidden(each.text) if isinstance(each, ReasoningDelta) else each for each in deltas])
 
     def _estimate(self) -> None:
         """Supplies the usage that the upstream did not report."""
@@ -115,5 +113,4 @@ def _hidden(text: str) -> ProviderStateAdded:
 
 def _wants_reasoning(request: Request) -> bool:
     asked = request.reasoning
-    summary = asked is not None and (asked.wanted_summary)
-    return bool(summary) or ENCRYPTED_REASONING in request.include
+    return bool(asked and asked.wanted_summary) or ENCRYPTED_REASONING in request.include

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from ..emitter.deltas import Delta
+from ..emitter.deltas import Deltas
 from ..prompt.nouns import Model, Prompt
 from ..prompt.state import StateForm
 from ..types.json import Json
@@ -28,11 +28,11 @@ class Reader(Protocol):
         """What else of the answer cannot be sent."""
         ...
 
-    def read(self, payload: Json) -> list[Delta]:
+    def read(self, payload: Json) -> Deltas:
         """The deltas in one payload."""
         ...
 
-    def rest(self) -> list[Delta]:
+    def rest(self) -> Deltas:
         """The deltas that were held back, at the end."""
         ...
 
@@ -79,17 +79,13 @@ class Dialect(NamedTuple):
     read: tuple[str, ...]
     """The members of a body that the model reads."""
     translation: Translation | None = None
-    """None: the API is ours, and what its servers say is passed on."""
     counters: tuple[Counter, ...] = ()
     headers: Callable[[Json, Sequence[str]], dict[str, str]] = _no_headers
     """Headers of its own, for a body and the beta features that the operator wants."""
     models: str = "/models"
     """The path of its list of models."""
-
-    @property
-    def relays(self) -> bool:
-        """Whether its servers have the Responses API themselves."""
-        return self.translation is None
+    relays: bool = False
+    """Its servers have the Responses API themselves: what they say is passed on, without a translation."""
 
     def tokens(self, body: Json) -> int:
         """Estimated tokens of a body, for servers that report no usage."""

@@ -1,9 +1,10 @@
 """The pieces of a model's answer, the same for every dialect. Readers make them, and the emitter reads them."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
+from ..types.json import Json
 from ..types.problems import Problem
 from ..types.response import Usage
 
@@ -12,11 +13,14 @@ class Delta(msgspec.Struct):
     """One piece."""
 
 
+Deltas = list[Delta]
+
+
 class TextDelta(Delta):
     """More of the answer, with the log probabilities of its tokens where they were asked for."""
 
     text: str
-    logprobs: list[dict[str, Any]] = []
+    logprobs: list[Json] = []
 
 
 class RefusalDelta(Delta):
@@ -41,7 +45,7 @@ class AnnotationAdded(Delta):
     The cited text begins `from_start` characters before the end of what was written, and ends `from_end` before it.
     """
 
-    annotation: dict[str, Any]
+    annotation: Json
     from_start: int = 0
     from_end: int = 0
 
@@ -71,7 +75,7 @@ class ProviderStateAdded(Delta):
     It belongs to the call that was opened under `key`, or to the whole answer. Only the dialect can interpret it.
     """
 
-    fields: dict[str, Any]
+    fields: Json
     key: int | None = None
 
 
@@ -84,7 +88,7 @@ class CallOpened(Delta):
     key: int
     name: str
     call_id: str = ""
-    provider_state: dict[str, Any] = {}
+    provider_state: Json = {}
 
 
 class CallArguments(Delta):

@@ -5,9 +5,10 @@ objects as the `output_item.done` events.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..types import events as e
+from ..types.json import Json
 from ..types.problems import Problem
 from ..types.response import ItemStatus, Message, OutputItem, Usage, new_id
 from . import deltas as d
@@ -101,9 +102,9 @@ class Emitter:
         """Whether the model has made a call that the client allows."""
         return bool(self._call_ids)
 
-    def feed(self, deltas: Iterable[d.Delta]) -> list[e.Event]:
+    def feed(self, deltas: Iterable[d.Delta]) -> e.Events:
         """The events for these deltas."""
-        events: list[e.Event] = []
+        events: e.Events = []
         for delta in deltas:
             match delta:
                 case d.TextDelta():
@@ -141,22 +142,22 @@ class Emitter:
                 break
         return events
 
-    def sign_of_life(self) -> list[e.Event]:
+    def sign_of_life(self) -> e.Events:
         """An event that every known client accepts and does not show."""
         for item in reversed(self._open.values()):
             if (event := item.empty_delta()) is not None:
                 return [event]
         return [self._lifecycle.in_progress(self.output)]
 
-    def end(self) -> list[e.Event]:
+    def end(self) -> e.Events:
         """The last events, when the upstream's stream has ended. An answer without a reason for its end was cut."""
         return self.fail(CUT) if self._stopped is None else self.stop(self._stopped)
 
-    def fail(self, problem: Problem) -> list[e.Event]:
+    def fail(self, problem: Problem) -> e.Events:
         """The last events of a response that fails because of this problem."""
         return self.stop("failure", problem)
 
-    def stop(self, reason: Reason, problem: Problem | None = None) -> list[e.Event]:
+    def stop(self, reason: Reason, problem: Problem | None = None) -> e.Events:
         """The last events of a response that ends for this reason."""
         ending = self._lifecycle.endings[reason]
         outcomes: dict[int, Outcome] = {index: ending.items[self._kind(index)] for index in sorted(self._open)}
@@ -173,7 +174,7 @@ class Emitter:
         self.problem, self.over = problem, True
         return [*events, self._lifecycle.last(ending, self.output, self.usage, problem)]
 
-    def _text(self, delta: d.TextDelta) -> list[e.Event]:
+    def _text(self, delta: d.TextDelta) -> e.Events:
         if not delta.text:
             return []
         if isinstance(self._current, OpenMessage):
@@ -181,13 +182,13 @@ class Emitter:
         self._space.append(delta)
         return self._message(delta)[0] if delta.text.strip() else []
 
-    def _refusal(self, delta: d.RefusalDelta) -> list[e.Event]:
+    def _refusal(self, delta: d.RefusalDelta) -> e.Events:
         if not delta.text:
             return []
         events, message = self._message(delta)
         return [*events, *message.add_refusal(delta.text)]
 
-    def _cite(self, delta: d.AnnotationAdded) -> list[e.Event]:
+    def _cite(self, delta: d.AnnotationAdded) -> e.Events:
         """A citation of text that is open or waits. One of finished text comes too late, and is dropped and counted."""
         if not isinstance(self._current, OpenMessage):
             waiting = sum(len(text.text) for text in self._space)
@@ -200,7 +201,7 @@ class Emitter:
         self.late_citations += not cited
         return [*events, *cited]
 
-    def _message(self, delta: d.Delta) -> tuple[list[e.Event], OpenMessage]:
+    def _message(self, delta: d.Delta) -> tuple[e.Events, OpenMessage]:
         """The open message, or a new one with the text that waits."""
         if isinstance(self._current, OpenMessage):
             return [], self._current
@@ -212,7 +213,7 @@ class Emitter:
             events += message.add_text(text)
         return events, message
 
-    def _reasoning(self, delta: d.ReasoningDelta) -> list[e.Event]:
+    def _reasoning(self, delta: d.ReasoningDelta) -> e.Events:
         if not delta.text:
             return []
         if isinstance(self._current, OpenReasoning):
@@ -225,7 +226,7 @@ class Emitter:
         self._current = reasoning = OpenReasoning(self._position("rs"), self._form, self._seal, state)
         return [*events, *self._begin(reasoning), *reasoning.add(text)]
 
-    def _call(self, delta: d.CallOpened) -> list[e.Event]:
+    def _call(self, delta: d.CallOpened) -> e.Events:
         if not self._tools.allows(delta.name):
             self._calls[delta.key] = None
             self.ruled_out.append(delta.name)
@@ -241,7 +242,7 @@ class Emitter:
         self._unannounced = None if begun else call
         return [*events, *begun]
 
-    def _arguments(self, delta: d.CallArguments) -> list[e.Event]:
+    def _arguments(self, delta: d.CallArguments) -> e.Events:
         call = self._calls.get(delta.key)
         if call is None:
             return [] if delta.key in self._calls else self.fail(CALL_NOT_OPEN)
@@ -257,13 +258,13 @@ class Emitter:
         elif delta.key in self._call_ids:
             self._keep(delta.fields, self._call_ids[delta.key])
 
-    def _keep(self, fields: dict[str, Any], call_id: str | None = None) -> None:
+    def _keep(self, fields: Json, call_id: str | None = None) -> None:
         """Adds provider state to the open reasoning; if there is none, it waits for the next item of reasoning."""
         if self._seal is not None and fields:
             pieces = self._current.state if isinstance(self._current, OpenReasoning) else self._state
             pieces.append(StatePiece(fields, call_id))
 
-    def _write_state(self) -> list[e.Event]:
+    def _write_state(self) -> e.Events:
         """Sends the waiting provider state in an item of its own."""
         if self._seal is None or not self._state:
             return []
@@ -274,11 +275,11 @@ class Emitter:
         self._next += 1
         return Position(new_id(prefix), self._next - 1, self._lifecycle.number)
 
-    def _begin(self, item: OpenMessage | OpenReasoning | OpenCall) -> list[e.Event]:
+    def _begin(self, item: OpenMessage | OpenReasoning | OpenCall) -> e.Events:
         self._open[item.position.output_index] = item
         return item.begin()
 
-    def _make_room(self, delta: d.Delta) -> list[e.Event]:
+    def _make_room(self, delta: d.Delta) -> e.Events:
         """Closes the items that cannot stay open beside the one that this delta opens."""
         kind = type(delta)
         self._blank_thought = ""
@@ -301,7 +302,7 @@ class Emitter:
             return Kind.WHOLE_CALL
         return Kind.NEWEST_CALL if index == self._next - 1 else Kind.EARLIER_CALL
 
-    def _close(self, index: int, status: ItemStatus) -> list[e.Event]:
+    def _close(self, index: int, status: ItemStatus) -> e.Events:
         item = self._open.pop(index)
         if item is self._current:
             self._current = None
@@ -310,12 +311,12 @@ class Emitter:
             self._done[index] = done
         return events
 
-    def _finish(self, item: OutputItem, events: list[e.Event]) -> list[e.Event]:
+    def _finish(self, item: OutputItem, events: e.Events) -> e.Events:
         """Keeps an item that was begun and finished at once."""
         self._done[self._next - 1] = item
         return events
 
-    def _given_up(self, outcomes: Mapping[int, Outcome]) -> list[e.Event]:
+    def _given_up(self, outcomes: Mapping[int, Outcome]) -> e.Events:
         """The events of the items that the client has seen and that are dropped."""
         response_id = self._lifecycle.response.id
         dropped = [self._open[index] for index, outcome in outcomes.items() if outcome == "dropped"]

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from msgspec import UNSET
 
 from ..types import events as e
-from ..types.json import is_object
+from ..types.json import Json, is_object
 from ..types.response import (
     ImageGenerationCall,
     ItemStatus,
@@ -26,10 +26,14 @@ from ..types.response import (
 )
 from .deltas import AnnotationAdded, ImageWritten, SearchMade, TextDelta
 
-Closed = tuple[OutputItem | None, list[e.Event]]
+Closed = tuple[OutputItem | None, e.Events]
 """The finished item and the events that close it. No item if it was cut before any event of it was sent."""
-Whole = tuple[OutputItem, list[e.Event]]
+Whole = tuple[OutputItem, e.Events]
 """An item that is begun and finished at once, and all of its events."""
+
+
+EventType = Callable[..., e.Event]
+"""A class of events."""
 
 
 class Position(NamedTuple):
@@ -39,11 +43,11 @@ class Position(NamedTuple):
     output_index: int
     number: Callable[[], int]
 
-    def item(self, event: Callable[..., e.Event], item: OutputItem) -> e.Event:
+    def item(self, event: EventType, item: OutputItem) -> e.Event:
         """An event about the item as a whole."""
         return event(sequence_number=self.number(), output_index=self.output_index, item=item)
 
-    def within(self, event: Callable[..., e.Event], **fields: object) -> e.Event:
+    def within(self, event: EventType, **fields: object) -> e.Event:
         """An event about something inside the item."""
         return event(sequence_number=self.number(), output_index=self.output_index, item_id=self.id, **fields)
 
@@ -57,16 +61,16 @@ class OpenMessage:
         self._texts: list[str] = []
         self._written = 0
         """Characters of the open part."""
-        self._logprobs: list[dict[str, Any]] = []
-        self._annotations: list[dict[str, Any]] = []
-        self._delta: Callable[..., e.Event] | None = None
+        self._logprobs: list[Json] = []
+        self._annotations: list[Json] = []
+        self._delta: EventType | None = None
         """The event of a delta of the open part."""
 
-    def begin(self) -> list[e.Event]:
+    def begin(self) -> e.Events:
         """Added, and empty; its first part follows with its text."""
         return [self.position.item(e.OutputItemAdded, Message(id=self.position.id, status="in_progress"))]
 
-    def add_text(self, delta: TextDelta) -> list[e.Event]:
+    def add_text(self, delta: TextDelta) -> e.Events:
         """More text."""
         events = [] if self._delta is e.OutputTextDelta else self._open(e.OutputTextDelta, OutputText(text=""))
         self._texts.append(delta.text)
@@ -84,15 +88,15 @@ class OpenMessage:
         )
         return events
 
-    def add_refusal(self, text: str) -> list[e.Event]:
+    def add_refusal(self, text: str) -> e.Events:
         """More of a refusal."""
         events = [] if self._delta is e.RefusalDelta else self._open(e.RefusalDelta, Refusal(refusal=""))
         self._texts.append(text)
         return [*events, self._within(e.RefusalDelta, delta=text)]
 
-    def annotate(self, cited: AnnotationAdded) -> list[e.Event]:
+    def annotate(self, cited: AnnotationAdded) -> e.Events:
         """A citation of the text of the open part. No event if it is about an earlier part, which is finished."""
-        events: list[e.Event] = []
+        events: e.Events = []
         if self._delta is None:
             events = self._open(e.OutputTextDelta, OutputText(text=""))
         elif self._delta is e.RefusalDelta or not cited.is_of(self._written):
@@ -113,15 +117,15 @@ class OpenMessage:
         item = Message(id=self.position.id, status=status, content=self._finished)
         return item, [*events, self.position.item(e.OutputItemDone, item)]
 
-    def _within(self, event: Callable[..., e.Event], **fields: object) -> e.Event:
+    def _within(self, event: EventType, **fields: object) -> e.Event:
         return self.position.within(event, content_index=len(self._finished), **fields)
 
-    def _open(self, delta: Callable[..., e.Event], part: OutputText | Refusal) -> list[e.Event]:
+    def _open(self, delta: EventType, part: OutputText | Refusal) -> e.Events:
         events = self._close()
         self._delta = delta
         return [*events, self._within(e.ContentPartAdded, part=part)]
 
-    def _close(self) -> list[e.Event]:
+    def _close(self) -> e.Events:
         if self._delta is None:
             return []
         text, logprobs = "".join(self._texts), self._logprobs
@@ -141,10 +145,10 @@ class OpenMessage:
 class _Form(NamedTuple):
     """One form of reasoning: its event types, its part, and the keys of the part in events and in the item."""
 
-    added: Callable[..., e.Event]
-    delta: Callable[..., e.Event]
-    text_done: Callable[..., e.Event]
-    done: Callable[..., e.Event]
+    added: EventType
+    delta: EventType
+    text_done: EventType
+    done: EventType
     part: type[SummaryText | ReasoningText]
     index_key: str
     list_key: str
@@ -175,7 +179,7 @@ RAW = _Form(
 class StatePiece(NamedTuple):
     """A piece of provider state: of the call with this id, or of the answer as a whole."""
 
-    fields: dict[str, Any]
+    fields: Json
     call_id: str | None = None
 
 
@@ -194,12 +198,12 @@ class OpenReasoning:
         self._index = {form.index_key: 0}
         self._texts: list[str] = []
 
-    def begin(self) -> list[e.Event]:
+    def begin(self) -> e.Events:
         """Added, with its one part."""
         added = self.position.item(e.OutputItemAdded, self._item("in_progress", []))
         return [added, self.position.within(self._form.added, part=self._form.part(text=""), **self._index)]
 
-    def add(self, text: str) -> list[e.Event]:
+    def add(self, text: str) -> e.Events:
         """More reasoning."""
         self._texts.append(text)
         return [self.position.within(self._form.delta, delta=text, **self._index)]
@@ -220,7 +224,7 @@ class OpenReasoning:
         ]
 
     def _item(self, status: ItemStatus, parts: list[Any]) -> Reasoning:
-        fields: dict[str, Any] = {self._form.list_key: parts}
+        fields: Json = {self._form.list_key: parts}
         return Reasoning(id=self.position.id, status=status, **fields)
 
 
@@ -246,15 +250,15 @@ class OpenCall(ABC):
             self._decoded, self._whole = len(self._pieces), is_object(self.written)
         return self._whole
 
-    def begin(self) -> list[e.Event]:
+    def begin(self) -> e.Events:
         """The events that begin it; none if it is sent when it is complete."""
         return []
 
-    def announce(self) -> list[e.Event]:
+    def announce(self) -> e.Events:
         """The events that begin it, if they were not sent yet, before another item begins: clients count items."""
         return []
 
-    def add(self, arguments: str) -> list[e.Event]:
+    def add(self, arguments: str) -> e.Events:
         """More arguments, as the model wrote them."""
         self._pieces.append(arguments)
         return []
@@ -268,7 +272,7 @@ class OpenCall(ABC):
         """The finished call. No item if it was cut before any event of it was sent."""
 
 
-def _whole(position: Position, item: OutputItem, added: OutputItem, *between: Callable[..., e.Event]) -> Whole:
+def _whole(position: Position, item: OutputItem, added: OutputItem, *between: EventType) -> Whole:
     return item, [
         position.item(e.OutputItemAdded, added),
         *[position.within(event) for event in between],
@@ -278,7 +282,7 @@ def _whole(position: Position, item: OutputItem, added: OutputItem, *between: Ca
 
 def search(position: Position, delta: SearchMade) -> Whole:
     """A search as a call of OpenAI's web search, which clients know how to show."""
-    action: dict[str, Any] = {"type": "search", "query": delta.query, "queries": [delta.query]}
+    action: Json = {"type": "search", "query": delta.query, "queries": [delta.query]}
     added = WebSearchCall(id=position.id, status="in_progress", action=action)
     if delta.urls:
         action = {**action, "sources": [{"type": "url", "url": url} for url in delta.urls]}

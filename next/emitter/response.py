@@ -2,7 +2,6 @@
 
 import time
 from itertools import count
-from typing import Any
 
 import msgspec
 from msgspec import UNSET
@@ -15,7 +14,7 @@ from ..types.request import JsonSchemaFormat, PlainFormat, ReasoningConfig, Requ
 from ..types.response import Compaction, IncompleteDetails, OutputItem, Response, ResponseError, Usage, new_id
 from .rules import ENDINGS, FOR_CODEX, Ending
 
-_FUNCTION: dict[str, Any] = {"description": None, "parameters": None, "strict": None}
+_FUNCTION: Json = {"description": None, "parameters": None, "strict": None}
 """Keys of a function that are null where the client gave nothing, never absent."""
 _REPEATED = (
     "model", "instructions", "frequency_penalty", "presence_penalty", "temperature", "top_p", "top_logprobs",
@@ -45,7 +44,7 @@ class Lifecycle:
         """The index of the first item of the model's answer."""
         return len(self._before)
 
-    def begin(self) -> list[e.Event]:
+    def begin(self) -> e.Events:
         """The first two events."""
         self.begun = True
         return [
@@ -58,7 +57,7 @@ class Lifecycle:
         response = replace(self.response, output=[*self._before, *output])
         return e.ResponseInProgress(sequence_number=self.number(), response=response)
 
-    def add(self, item: Compaction) -> list[e.Event]:
+    def add(self, item: Compaction) -> e.Events:
         """An item before the model's answer."""
         index = self.next_index
         self._before.append(item)

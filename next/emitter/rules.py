@@ -27,17 +27,15 @@ from ..types import events as e
 from ..types.problems import Problem
 from . import deltas as d
 
-CUT = Problem(code="upstream_error", message="The model's server ended its answer without saying why: it was cut off.")
+CUT = Problem("upstream_error", "The model's server ended its answer without saying why: it was cut off.")
 CUT_IN_SEVERAL_CALLS = Problem(
-    code="upstream_error", message="The model's server stopped at a limit in the middle of several tool calls."
+    "upstream_error", "The model's server stopped at a limit in the middle of several tool calls."
 )
 CUT_IN_A_CALL = Problem(
     code="invalid_prompt",
     message="The model reached a limit in the middle of a tool call. Ask for smaller steps, or raise its limit.",
 )
-CALL_NOT_OPEN = Problem(
-    code="upstream_error", message="The model's server sent arguments for a tool call that is not open."
-)
+CALL_NOT_OPEN = Problem("upstream_error", "The model's server sent arguments for a tool call that is not open.")
 
 
 class Kind(StrEnum):

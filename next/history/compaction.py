@@ -45,9 +45,7 @@ _INTRODUCTION = (
 )
 """Precedes the summary in the message that the next model reads."""
 _CUT = "[The summary ends here: its writer had no more room.]"
-_NO_SUMMARY = Problem(
-    code="upstream_error", message="The model was asked to summarize the conversation, and returned no summary."
-)
+_NO_SUMMARY = Problem("upstream_error", "The model was asked to summarize the conversation, and returned no summary.")
 _NO_SEAL = (
     "This server cannot summarize conversations: summaries are encrypted, and its configuration has `seal.when`"
     ' = "never".'
@@ -131,7 +129,7 @@ def written(response: Response) -> Summary | Problem:
         return Summary(text, "end")
     refusal = "".join([part["refusal"] for part in parts if part["type"] == "refusal"]).strip()
     message = f"The model refused to sum the conversation up: {refusal}"
-    return Problem(code="invalid_prompt", message=message) if refusal else _NO_SUMMARY
+    return Problem("invalid_prompt", message) if refusal else _NO_SUMMARY
 
 
 class Conversation:

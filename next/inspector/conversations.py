@@ -8,11 +8,12 @@ says nothing, a UUID in `prompt_cache_key` does: Codex sums up by itself, and ca
 
 import re
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..observe.record import Kept
 from ..observe.shown import Facts, facts_of, items_of, request_of, row, told
-from ..types.json import Json
+from ..types.json import Json, encode
 from ..types.redact import redacted, redacted_text
 
 _NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -35,6 +36,8 @@ class Place(NamedTuple):
     """How many items of its input were there before."""
     continues: bool
     """Whether the input begins with all of that turn, its answer included."""
+    end: int
+    """A number for the conversation up to its end."""
 
 
 class _Ends:
@@ -47,30 +50,28 @@ class _Ends:
         self.summaries: dict[str, Place] = {}
         self.names: dict[str, Place] = {}
 
-    def add(self, place: Place, facts: Facts) -> None:
-        """A turn that others may go on from. What was refused at the door is none."""
-        if not place.kept.asks:
-            return
-        if facts.end is not None:
-            self.answers[facts.end] = place
-        if facts.chain and (facts.has_answers or (facts.end is None and len(facts.chain) > 1)):
-            self.inputs[facts.chain[-1]] = place
+    def add(self, place: Place, facts: Facts, chain: list[int]) -> None:
+        """A turn that others may go on from."""
+        if facts.output:
+            self.answers[place.end] = place
+        if chain and (facts.has_answers or (not facts.output and len(chain) > 1)):
+            self.inputs[chain[-1]] = place
         if facts.response_id:
             self.responses[facts.response_id] = place
         self.summaries |= dict.fromkeys(facts.written, place)
         if _NAME.fullmatch(facts.name):
             self.names[facts.name] = place
 
-    def before(self, facts: Facts) -> tuple[Place | None, int, bool]:
+    def before(self, facts: Facts, chain: list[int]) -> tuple[Place | None, int, bool]:
         """The turn before one with these facts; how many of its items are known; whether it goes on from the answer."""
+        for known in range(len(chain), 0, -1):
+            number = chain[known - 1]
+            if number in self.answers:
+                return self.answers[number], known, True
+            if number in self.inputs:
+                return self.inputs[number], known, False
         if (place := self.responses.get(facts.previous)) is not None:
             return place, 0, True
-        for index in range(len(facts.chain) - 1, -1, -1):
-            number = facts.chain[index]
-            if number in self.answers:
-                return self.answers[number], index + 1, True
-            if number in self.inputs:
-                return self.inputs[number], index + 1, False
         for summary in facts.summaries & self.summaries.keys():
             return self.summaries[summary], 0, True
         return self.names.get(facts.name), 0, False
@@ -81,12 +82,23 @@ def places(turns: Sequence[Kept]) -> list[Place]:
     ends, found = _Ends(), []
     for kept in turns:
         facts = facts_of(kept)
-        before, known, continues = ends.before(facts) if kept.asks else (None, 0, False)
-        first = kept.number if before is None else before.conversation
-        place = Place(kept, first, None if before is None else before.kept, known, continues)
-        ends.add(place, facts)
-        found.append(place)
+        if kept.problem is not None and not kept.asks:  # refused before anything was asked: others send the same
+            found.append(Place(kept, kept.number, None, 0, False, 0))
+            continue
+        given = ends.responses.get(facts.previous)
+        start = given.end if given else 0
+        chain = _chain(facts.items, start)
+        before, known, continues = ends.before(facts, chain)
+        first, since = (before.conversation, before.kept) if before else (kept.number, None)
+        end = _chain([*facts.items, *facts.output, 0], start)[-1]
+        found.append(place := Place(kept, first, since, known, continues, end))
+        ends.add(place, facts, chain)
     return found
+
+
+def _chain(items: Sequence[int], start: int) -> list[int]:
+    """For each item a number for the conversation up to it."""
+    return list(accumulate(items, lambda before, item: hash((before, item)) if item else before, initial=start))[1:]
 
 
 def rows(turns: Sequence[Kept]) -> list[Json]:
@@ -171,21 +183,15 @@ def _around(body: bytes, at: int) -> list[str]:
 
 def found(text: str, turns: Sequence[Kept]) -> list[int]:
     """The numbers of the turns in which this text occurs, in whatever letters."""
-    sought = text.lower()
+    sought = encode(text).decode()[1:-1].lower()
     return [kept.number for kept in turns if _has(kept, sought)]
 
 
 def _has(kept: Kept, sought: str) -> bool:
-    """Whether what is shown of it has this text."""
-    _, response = told(kept)
-    output = [item for item in items_of(response.get("output"))]
-    asked = request_of(kept)
-    return any(sought in text.lower() for value in (asked, output, kept.fields) for text in _texts(redacted(value)))
+    """Whether what is shown of it has this text, as it stands in JSON."""
+    value = [request_of(kept), told(kept)[1].get("output"), {**kept.fields, "cause": ""}]
+    return _says(value, sought) and _says(redacted(value), sought)  # to look for keys takes much longer
 
 
-def _texts(value: Any) -> list[str]:
-    if isinstance(value, dict):
-        return [text for entry in value.values() for text in _texts(entry)]
-    if isinstance(value, list):
-        return [text for entry in value for text in _texts(entry)]
-    return [str(value)] if value is not None else []
+def _says(value: Any, sought: str) -> bool:
+    return sought in encode(value).decode().lower()

@@ -1,9 +1,10 @@
 """The inspector's endpoints. Anyone may load the page; what it shows is for its own callers."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import APIRouter
 from sse_starlette import EventSourceResponse
@@ -38,10 +39,14 @@ _PAUSE = 0.2
 """Seconds between two looks while turns come and go."""
 _LONGEST = 200
 """Characters of a text that is looked for."""
+_thread = ThreadPoolExecutor(1, "inspector")
+_T = TypeVar("_T")
 _FEEDS = 64
 """Pages that watch at once."""
 _NOT_KEPT = "This server does not keep it, or not any more."
-_NOTHING_KEPT = "This server keeps no turns to show. Start it with `watch = 200` in [server], or AM_WATCH=200."
+_NOTHING_KEPT = (
+    "This server keeps no turns to show. Start it as one process, with `watch = 200` in [server] or AM_WATCH=200."
+)
 _THROUGH_PROXY = (
     "Turns are shown to everyone who can call this server, and you call it through a proxy. "
     "If this is what you want, start it with `watch = 200` in [server], or AM_WATCH=200."
@@ -53,7 +58,6 @@ _TOO_MANY = "Too many pages watch this server."
 
 def inspector(state: State) -> APIRouter:
     """Its routes, which are no part of the API."""
-    watching: set[asyncio.Event] = set()
 
     def looked(request: Request) -> tuple[Caller, list[Kept]]:
         """The caller, and the turns that it may see. Raises `ProblemError`."""
@@ -103,25 +107,23 @@ def inspector(state: State) -> APIRouter:
     async def feed(request: Request) -> Response:
         """The rows of the list, and again whenever something changes: those that changed, and which are kept."""
         caller, _ = looked(request)
-        if len(watching) >= _FEEDS:
+        if len(state.record.watchers) >= _FEEDS:
             raise refuse("rate_limit_exceeded", _TOO_MANY)
 
         async def events() -> AsyncIterator[Json]:
-            changed = state.record.watch()
-            watching.add(changed)
+            state.record.watchers.add(changed := asyncio.Event())
             told: dict[int, Json] = {}
             try:
                 while not state.stopping:
                     changed.clear()
-                    now = await asyncio.to_thread(rows, state.record.of(caller.owner))
+                    now = await _look(rows, state.record.of(caller.owner))
                     news = [row for row in now if told.get(row["number"]) != row]
                     told = {row["number"]: row for row in now}
                     yield {"data": encode({"rows": news, "kept": list(told)}).decode()}
                     await asyncio.sleep(_PAUSE)
                     await changed.wait()
             finally:
-                watching.discard(changed)
-                state.record.unwatch(changed)
+                state.record.watchers.discard(changed)
 
         return EventSourceResponse(events(), ping=15, sep="\n", headers=_PAGE, shutdown_grace_period=1)
 
@@ -133,18 +135,18 @@ def inspector(state: State) -> APIRouter:
         def made() -> Json:
             return {**shown(kept, may_know=caller.may_know), "changes": changes(turns, kept)}
 
-        return _json(await asyncio.to_thread(made))
+        return _json(await _look(made))
 
     async def talk(request: Request, number: int) -> Response:
         """A conversation."""
         _, turns = looked(request)
         one(number, turns)
-        return _json({"turns": await asyncio.to_thread(conversation, number, turns)})
+        return _json({"turns": await _look(conversation, number, turns)})
 
     async def search(request: Request, text: str = "") -> Response:
         """The turns in which a text occurs."""
         _, turns = looked(request)
-        return _json({"numbers": await asyncio.to_thread(found, text[:_LONGEST], turns)})
+        return _json({"numbers": await _look(found, text[:_LONGEST], turns)})
 
     router = APIRouter()
     router.add_api_route("/", page, methods=["GET", "HEAD"], response_model=None)
@@ -155,6 +157,11 @@ def inspector(state: State) -> APIRouter:
     router.add_api_route("/inspector/found", search, response_model=None)
     router.add_api_route("/inspector/{name}", file, methods=["GET", "HEAD"], response_model=None)
     return router
+
+
+async def _look(work: Callable[..., _T], *given: Any) -> _T:
+    """What this work finds: in a thread of the inspector's own, so that nothing else waits for it."""
+    return await asyncio.get_running_loop().run_in_executor(_thread, work, *given)
 
 
 def _json(body: Any) -> Response:

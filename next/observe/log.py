@@ -1,14 +1,18 @@
-"""The log: one line for each turn."""
+"""The log: a line for each turn, aligned for people on a terminal, and JSON for programs elsewhere."""
 
 import json
 import logging
+import os
+import re
 import sys
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ..settings.tables import Caller, ServerSettings
 from ..types.problems import Problem
-from .metrics import cost_of
+from ..types.redact import without_keys
 
 if TYPE_CHECKING:
     from ..turns.turn import Turn
@@ -17,82 +21,180 @@ log = logging.getLogger("am_proxy")
 _MOST = 20
 """Warnings in a line."""
 _LONGEST = 250
+_LONGEST_NAME = 200
+_QUIET = 60
+"""Seconds between two warnings about an upstream."""
+_warned: dict[str, tuple[float, int]] = {}
+"""By upstream: when there was a warning, and how many asks have failed since."""
+_COLOURS = {"WARNING": 33, "ERROR": 31, "failed": 33, "refused": 33, "completed": 32, "counted": 32, "searched": 32}
+_ENDED = {"failed": "fail", "disconnected": "gone", "incomplete": "cut"}
+"""What stands for the status of an answer that began with 200."""
+_SUBJECT = re.compile(r"The upstream at (its provider's address|\S+) ")
+"""How causes begin; a line names the upstream anyway."""
+_QUOTED = re.compile(r"'([^']{1,60})'")
+"""What a warning is about, such as a type of tools."""
 
 
 class _Json(logging.Formatter):
     """A line of JSON; empty fields are left out."""
 
-    def fields(self, record: logging.LogRecord) -> dict[str, Any]:
-        """What is told of this record."""
-        fields: dict[str, Any] = {
-            "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(record.created)),
+    def format(self, record: logging.LogRecord) -> str:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        line: dict[str, Any] = {
+            "time": f"{moment}.{record.msecs:03.0f}Z",
             "level": record.levelname.lower(),
-            "message": record.getMessage(),
+            "message": without_keys(record.getMessage()),
             **getattr(record, "fields", {}),
         }
         if record.exc_info:
-            fields["error"] = self.formatException(record.exc_info)
-        return {name: value for name, value in fields.items() if value not in (None, "", 0, [], {})}
+            line["traceback"] = without_keys(self.formatException(record.exc_info))
+        return json.dumps({name: value for name, value in line.items() if value not in (None, "", [], {})})
+
+
+class _Text(logging.Formatter):
+    """A line for people: of a turn in columns, as many as the terminal has room for; uncut where there is none."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__()
+        self._stream = stream
+        wanted = stream.isatty() and os.environ.get("TERM") != "dumb"
+        self._colours = not os.environ.get("NO_COLOR") and (wanted or bool(os.environ.get("FORCE_COLOR")))
 
     def format(self, record: logging.LogRecord) -> str:
-        return json.dumps(self.fields(record))
+        clock = time.strftime("%H:%M:%S", time.localtime(record.created))
+        fields = getattr(record, "fields", {})
+        if hasattr(record, "features"):
+            word, kind = f"{_status(fields):<4}", fields["finish"]
+            rest = self._columns(fields, record.features)
+        else:
+            word = kind = record.levelname
+            words = ": ".join([record.getMessage(), *map(str, fields.values())])
+            rest = without_keys(getattr(record, "words", words))
+        lines = [_printable(rest)]
+        if record.exc_info:
+            lines += map(_printable, without_keys(self.formatException(record.exc_info)).split("\n"))
+        return f"{self._painted(clock, 2)}  {self._painted(word, _COLOURS.get(kind, 36))}  " + "\n".join(lines)
+
+    def _columns(self, fields: Mapping[str, Any], features: Mapping[str, None]) -> str:
+        """What stands behind the time and the status, 16 columns from the left."""
+        try:
+            width = os.get_terminal_size(self._stream.fileno()).columns
+        except (OSError, ValueError):
+            width = 0
+        is_wide = not 0 < width < 112
+        room, upstream = 32 if is_wide else 20, fields.get("upstream", "")
+        model = _cut(fields.get("model", ""), max(room - len(upstream) - 3, 8))  # so that long names leave both legible
+        cells = [f"{_cut(f'{model} → {upstream}' if upstream else model, room):<{room}}"]
+        if fields["finish"] in ("failed", "refused"):
+            tries = sum(fields.get("retries", {}).values()) + 1
+            words = _SUBJECT.sub("", fields.get("cause", "")) + (f" (tried {tries} times)" if tries > 1 else "")
+        else:
+            counts = [_count(fields[name]) for name in ("input_tokens", "output_tokens") if name in fields]
+            tokens = " → ".join(counts)
+            cached = f"{_count(fields['cached_tokens'])} cached" if fields.get("cached_tokens") else ""
+            first = f"{_seconds(fields['first_token_ms'])} / " if is_wide and "first_token_ms" in fields else ""
+            total = f"{first}{_seconds(fields['duration_ms'])}" if "duration_ms" in fields else ""
+            cells += [f"{tokens:<12}", *([f"{cached:<12}"] if is_wide else ()), f"{total:<{15 if is_wide else 6}}"]
+            failed = f"after {', '.join(fields['retries'])} failed" if fields.get("retries") else ""
+            words = "; ".join(filter(None, (failed, f"warned: {', '.join(features)}" if features else "")))
+        end = fields["request_id"][-6:] if width else fields["request_id"]
+        room = width - 16 - sum(len(cell) + 2 for cell in cells) - (8 if is_wide else 0)
+        words = _cut(words, max(room, 0)) if width else words
+        return "  ".join([*cells, f"{words:<{max(room, 0)}}", *([end] if is_wide else ())]).rstrip()
+
+    def _painted(self, text: str, colour: int) -> str:
+        return f"\x1b[{colour}m{text}\x1b[0m" if self._colours else text
 
 
-class _Text(_Json):
-    """A line for a terminal."""
-
-    def format(self, record: logging.LogRecord) -> str:
-        fields = self.fields(record)
-        head = [str(fields.pop(name)) for name in ("time", "level", "message")]
-        return " ".join([*head, *(f"{name}={value}" for name, value in fields.items())])
-
-
-def set_up(server: ServerSettings) -> None:
-    """Logs to standard error."""
-    handler = logging.StreamHandler(sys.stderr)
+def set_up(server: ServerSettings, file: Path | None = None) -> None:
+    """Logs to standard error, or to a file, which is made for its first line; what libraries warn of, too."""
+    handler = logging.FileHandler(file, delay=True) if file else logging.StreamHandler(sys.stderr)
     text = server.log_format == "text" or (server.log_format == "auto" and sys.stderr.isatty())
-    handler.setFormatter(_Text() if text else _Json())
-    log.handlers[:] = [handler]
+    handler.setFormatter(_Text(sys.stderr) if text and not file else _Json())
+    logging.getLogger().handlers[:] = [handler]
     log.setLevel(server.log_level.upper())
-    log.propagate = False
 
 
-def log_turn(turn: "Turn", caller: Caller, took: float) -> None:
-    """The line of a turn."""
-    level = logging.WARNING if turn.problem is not None else logging.INFO
-    if log.isEnabledFor(level):
-        log.log(level, "turn", extra={"fields": fields_of(turn, caller, took)})
-
-
-def fields_of(turn: "Turn", caller: Caller, took: float) -> dict[str, Any]:
-    """What the line of a turn tells; the inspector shows the same."""
-    usage = turn.usage
-    problem = turn.problem
-    return {
+def fields_of(turn: "Turn", caller: Caller, took: float, cost: float | None) -> dict[str, Any]:
+    """What the log says of a turn that has ended."""
+    usage, problem, is_told = turn.usage, turn.problem, turn.signals.is_told
+    fields = {
         "request_id": turn.request_id,
         "key": caller.name,
-        "model": turn.request.model,
+        "model": turn.request.model[:_LONGEST_NAME],
         "stream": turn.request.stream,
         "upstream": turn.route.name,
         "finish": turn.finish,
-        "status": problem.status if problem else 200,
-        "error": problem.code if problem else None,
-        "cause": turn.cause or (problem.message if problem else None),
+        "status": problem.status if problem and not is_told else 200,
+        "error": (problem.failed_code if is_told else problem.code) if problem else None,
+        "cause": without_keys(cause) if (cause := turn.cause or (problem.message if problem else "")) else "",
         "input_tokens": usage.input_tokens if usage else None,
-        "cached_tokens": usage.input_tokens_details.cached_tokens if usage else None,
+        "cached_tokens": usage.input_tokens_details.cached_tokens or None if usage else None,
         "output_tokens": usage.output_tokens if usage else None,
-        "reasoning_tokens": usage.output_tokens_details.reasoning_tokens if usage else None,
+        "reasoning_tokens": usage.output_tokens_details.reasoning_tokens or None if usage else None,
         "first_token_ms": round((turn.first_at - turn.signals.began) * 1000) if turn.first_at else None,
         "duration_ms": round(took * 1000),
         "warnings": [warning.details[:_LONGEST] for warning in turn.warned[:_MOST]],
         "retries": turn.retries,
-        "cost_estimate": cost_of(usage, turn.route.model.settings),
+        "cost_estimate": cost,
     }
+    return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
+
+
+def log_turn(turn: "Turn", fields: Mapping[str, Any]) -> None:
+    """The line of a turn."""
+    if log.isEnabledFor(logging.INFO):
+        features = [(_QUOTED.findall(each.details) or [each.feature])[0] for each in turn.warned]
+        log.info("turn", extra={"fields": fields, "features": dict.fromkeys(features)})
 
 
 def log_request(request_id: str, caller: Caller, model: str | None, finish: str, problem: Problem | None) -> None:
     """The line of a request that ended without a turn."""
-    fields = {"request_id": request_id, "key": caller.name, "model": model, "finish": finish, "status": 200}
-    if problem is not None:
-        fields |= {"status": problem.status, "error": problem.code, "cause": problem.message}
-    log.log(logging.INFO if problem is None else logging.WARNING, "turn", extra={"fields": fields})
+    fields = {"request_id": request_id, "key": caller.name, "model": (model or "")[:_LONGEST_NAME], "finish": finish}
+    ended = {"status": problem.status, "error": problem.code, "cause": problem.message} if problem else {"status": 200}
+    log.info("turn", extra={"fields": fields | ended, "features": {}})
+
+
+def log_failing(upstream: str, cause: str) -> None:
+    """A warning about an upstream, once a minute while it fails."""
+    now = time.monotonic()
+    last, more = _warned.get(upstream, (float("-inf"), 0))
+    if now < last + _QUIET:
+        _warned[upstream] = last, more + 1
+        return
+    _warned[upstream] = now, 0
+    cause = f"{without_keys(cause)} ({more} more failed since the last warning)" if more else without_keys(cause)
+    subject = f"upstream {upstream}"
+    words = cause.replace("The upstream", subject, 1) if _SUBJECT.match(cause) else f"{subject}: {cause}"
+    log.warning("upstream fails", extra={"fields": {"upstream": upstream, "cause": cause}, "words": words})
+
+
+def _printable(text: str) -> str:
+    """The text in one line, and without what a terminal would obey."""
+    return "".join([letter if letter.isprintable() else "?" for letter in " ".join(text.splitlines())])
+
+
+def _status(fields: Mapping[str, Any]) -> str:
+    return _ENDED.get(fields["finish"], "200") if fields["status"] == 200 else str(fields["status"])
+
+
+def _cut(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 1]}…" if room else ""
+
+
+def _count(number: int) -> str:
+    """`28`, `5.9k`, `128k`, `1.2M`."""
+    for unit, size in (("M", 1_000_000), ("k", 1000)):
+        if number >= size:
+            return f"{number / size:.{0 if number >= 99.95 * size else 1}f}{unit}"
+    return str(number)
+
+
+def _seconds(milliseconds: int) -> str:
+    """`5 ms`, `0.57 s`, `12.3 s`, `3:20`."""
+    if milliseconds < 100:
+        return f"{milliseconds} ms"
+    seconds = milliseconds / 1000
+    if seconds < 99.95:
+        return f"{seconds:.{2 if seconds < 9.995 else 1}f} s"
+    return f"{round(seconds) // 60}:{round(seconds) % 60:02}"

@@ -2,35 +2,29 @@
 
 Labels come from the configuration. Of the models behind `*`, the first names that answered have rows of their own, and
 all others count as `*`: a client may send any name.
+
+Several processes add their counts up in the folder that PROMETHEUS_MULTIPROC_DIR names when this module is imported.
 """
 
+import os
 import platform
 from collections.abc import Collection, Mapping
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from prometheus_client import Counter, Gauge, Histogram, disable_created_metrics, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-from ..settings.tables import Caller, ModelSettings
+from ..settings.tables import Caller
 from ..types.problems import Problem
-from ..types.response import Usage
 from ..upstreams.port import Breaker
 from ..version import VERSION
 
 if TYPE_CHECKING:
     from ..turns.turn import Turn
 
-
-def cost_of(usage: Usage | None, settings: ModelSettings) -> float | None:
-    """The dollars for so many tokens by the configured prices of a million; None without prices."""
-    sent, received, cached = settings.input_price, settings.output_price, settings.cached_input_price
-    if usage is None or sent is None or received is None:
-        return None
-    read = usage.input_tokens_details.cached_tokens
-    dollars = (usage.input_tokens - read) * sent + read * (sent if cached is None else cached)
-    return round((dollars + usage.output_tokens * received) / 1_000_000, 8)
-
-
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _MOST_NAMES = 50
 _OURS = frozenset({"internal_error", "overloaded"})
 """Codes of answers that failed by this server: by a fault, or because it stops."""
@@ -39,48 +33,28 @@ _SECONDS = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 2
 _FIRST = (0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120)
 
 disable_created_metrics()  # type: ignore[no-untyped-call] # they would double the page
+_ROUTE = ("model", "upstream")
 _tokens = Histogram(
     "gen_ai_client_token_usage",
-    "Tokens of a turn, as its upstream counted them (or estimated, where it counts none).",
+    "Tokens of a turn, as its upstream counted them, or estimated.",
     [*_OF_TURN, "gen_ai_token_type", "key"],
     buckets=[4**power for power in range(12)],
 )
 _duration = Histogram(
-    "gen_ai_server_request_duration_seconds",
-    "Seconds from request to last event.",
-    [*_OF_TURN, "error_type"],
-    buckets=_SECONDS,
+    "gen_ai_server_request_duration_seconds", "To the last event.", [*_OF_TURN, "error_type"], buckets=_SECONDS
 )
-_first = Histogram(
-    "gen_ai_server_time_to_first_token_seconds", "Seconds from request to first payload.", _OF_TURN, buckets=_FIRST
-)
-_requests = Counter(
-    "am_proxy_requests",
-    "Turns that ended, by how: completed, incomplete, failed, refused, disconnected.",
-    ["model", "upstream", "finish"],
-)
-_rejected = Counter("am_proxy_rejected", "Requests refused before they were streamed, by code.", ["code"])
-_errors = Counter(
-    "am_proxy_upstream_errors",
-    "Asks that an upstream refused, and answers that it broke off.",
-    ["upstream", "code"],
-)
-_retries = Counter(
-    "am_proxy_retries",
-    "Asks that an upstream could not take and that were sent once more, or elsewhere.",
-    ["upstream"],
-)
+_first = Histogram("gen_ai_server_time_to_first_token_seconds", "To the first payload.", _OF_TURN, buckets=_FIRST)
+_requests = Counter("am_proxy_requests", "Turns that ended, by how.", [*_ROUTE, "finish"])
+_rejected = Counter("am_proxy_rejected", "Requests that were refused before they were streamed.", ["code"])
+_errors = Counter("am_proxy_upstream_errors", "Asks refused, and answers broken off.", ["upstream", "code"])
+_retries = Counter("am_proxy_retries", "Asks that were sent once more, or elsewhere.", ["upstream"])
 _disconnects = Counter("am_proxy_disconnects", "Turns whose client left before the end.", ["model"])
 _warnings = Counter("am_proxy_warnings", "Warnings given to callers.", ["model"])
-_cached = Counter("am_proxy_cached_tokens", "Input tokens that upstreams read from caches.", ["model", "upstream"])
-_cost = Counter(
-    "am_proxy_cost_estimate",
-    "Dollars that turns cost, estimated by their tokens and known prices.",
-    ["model", "upstream", "key"],
-)
-_running = Gauge("am_proxy_turns_in_flight", "Turns that run now.")
-_open = Gauge("am_proxy_circuit_open", "1 while an upstream is left alone because it failed.", ["upstream"])
-_build = Gauge("am_proxy_build_info", "What runs here.", ["version", "python"])
+_cached = Counter("am_proxy_cached_tokens", "Input tokens that upstreams read from caches.", _ROUTE)
+_cost = Counter("am_proxy_cost_estimate", "Dollars, estimated by tokens and known prices.", [*_ROUTE, "key"])
+running = Gauge("am_proxy_turns_in_flight", "Turns that run now.", multiprocess_mode="livesum")
+_open = Gauge("am_proxy_circuit_open", "1: it is left alone.", ["upstream"], multiprocess_mode="livemax")
+_build = Gauge("am_proxy_build_info", "What runs here.", ["version", "python"], multiprocess_mode="livemax")
 _answered: set[str] = set()
 """Names behind `*` that have answered."""
 
@@ -91,16 +65,17 @@ def _row(metric: Any, *labels: str) -> Any:
     return metric.labels(*labels)
 
 
-def count_turn(turn: "Turn", caller: Caller, models: Collection[str], took: float) -> None:
+def count_turn(turn: "Turn", caller: Caller, models: Collection[str], took: float, cost: float | None) -> None:
     """Counts a turn that has ended. `models`: the names in the configuration."""
     route, usage, code = turn.route, turn.usage, turn.problem.code if turn.problem else ""
     upstream, settings = route.name, route.model.upstream
-    finish = "disconnected" if turn.finish == "left" else turn.finish
+    finish = turn.finish
     model = _named(turn.request.model, models, answered=finish in {"completed", "incomplete"})
     about = (model, settings.provider or settings.via)
     _row(_requests, model, upstream, finish).inc()
     _row(_duration, *about, code).observe(took)
     _row(_warnings, model).inc(len(turn.warned))
+    _row(_open, upstream).set(route.upstream.breaker.is_open)
     if finish == "refused":
         _row(_rejected, code).inc()
     if finish == "disconnected":
@@ -115,7 +90,7 @@ def count_turn(turn: "Turn", caller: Caller, models: Collection[str], took: floa
         _row(_tokens, *about, "input", caller.name).observe(usage.input_tokens)
         _row(_tokens, *about, "output", caller.name).observe(usage.output_tokens)
         _row(_cached, model, upstream).inc(usage.input_tokens_details.cached_tokens)
-    if (cost := cost_of(usage, route.model.settings)) is not None:
+    if cost is not None:
         _row(_cost, model, upstream, caller.name).inc(cost)
 
 
@@ -134,13 +109,22 @@ def count_errors(breakers: Mapping[str, Breaker]) -> None:
             _row(_errors, upstream, code).inc(count)
 
 
-def page(running: int, breakers: Mapping[str, Breaker]) -> bytes:
-    """All counts, as Prometheus reads them; with the turns that run, and the state of upstreams."""
-    _running.set(running)
+def page(breakers: Mapping[str, Breaker]) -> bytes:
+    """All counts, as Prometheus reads them; with the state of upstreams."""
     _build.labels(VERSION, platform.python_version()).set(1)
     for upstream, breaker in breakers.items():
         _open.labels(upstream).set(breaker.is_open)
-    return generate_latest()
+    if (folder := os.environ.get(FOLDER)) is None:
+        return generate_latest()
+    for file in Path(folder).glob("gauge_live*.db"):
+        pid = int(file.stem.rpartition("_")[2])
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:  # it was killed
+            mark_process_dead(pid, folder)  # type: ignore[no-untyped-call]
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)
 
 
 def _named(model: str, models: Collection[str], *, answered: bool) -> str:

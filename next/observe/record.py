@@ -3,12 +3,13 @@
 import asyncio
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ..settings.tables import Caller
 from ..types.problems import Problem
 from ..upstreams.port import AskRecord
-from .log import fields_of
 
 if TYPE_CHECKING:
     from ..turns.turn import Turn
@@ -20,47 +21,32 @@ _TURN = 4000
 """The same for each turn, with what is found out about it when somebody looks."""
 
 
+@dataclass(slots=True, eq=False)
 class Kept:
     """What is kept of a turn, or of a request that was refused before it."""
 
-    __slots__ = (
-        "asks",
-        "began",
-        "body",
-        "facts",
-        "fields",
-        "number",
-        "owner",
-        "problem",
-        "sent",
-        "size",
-        "started",
-        "turn",
-    )
+    number: int
+    owner: str
+    """The only one who may see it."""
+    body: bytes
+    """As it was posted."""
+    started: float
+    """By the clock of its other times."""
+    fields: dict[str, Any]
+    """Those of its line in the log; while it runs, only what it is."""
+    asks: list[AskRecord] = field(default_factory=list)
+    sent: list[tuple[float, bytes]] = field(default_factory=list)
+    """What the client got, and when."""
+    runs: bool = False
+    problem: Problem | None = None
+    began: float = field(default_factory=time.time)
+    size: int = 0
+    facts: Any = None
+    """What the inspector has found out about it."""
 
-    def __init__(self, number: int, owner: str, body: bytes, turn: "Turn | None") -> None:
-        self.number = number
-        self.owner = owner
-        """The only one who may see it."""
-        self.body = body
-        """As it was posted."""
-        self.turn = turn
-        """While it runs."""
-        self.began = time.time()
-        self.started = time.monotonic() if turn is None else turn.signals.began
-        self.asks: list[AskRecord] = [] if turn is None or turn.asks is None else turn.asks
-        self.sent: list[tuple[float, bytes]] = [] if turn is None or turn.sent is None else turn.sent
-        """What the client got, and when."""
-        self.fields: dict[str, Any] = {}
-        """Those of its line in the log, when it has ended."""
-        self.problem: Problem | None = None
-        self.size = 0
-        self.facts: Any = None
-        """What the inspector has found out about it."""
-
-    def end(self, fields: dict[str, Any], problem: Problem | None) -> None:
-        """It is over: of the turn itself nothing lives on."""
-        self.fields, self.problem, self.turn, self.facts = fields, problem, None, None
+    def end(self) -> None:
+        """It is over."""
+        self.runs = False
         self.size = _TURN + len(self.body) + sum([_OBJECT + len(piece) for _, piece in self.sent])
         for ask in self.asks:
             self.size += len(ask.body) + sum([_OBJECT + len(piece) for _, piece in ask.pieces])
@@ -73,12 +59,13 @@ class Record:
         """`write` is called with each turn that has ended."""
         self._most = turns
         self._write = write
-        self._last = 0
+        self._number = count(1).__next__
         self._kept: dict[int, Kept] = {}
         self._running: dict[Turn, Kept] = {}
         self._ended = 0
         self._size = 0
-        self._watchers: set[asyncio.Event] = set()
+        self.watchers: set[asyncio.Event] = set()
+        """They are set at every change."""
 
     @property
     def keeps(self) -> bool:
@@ -96,55 +83,45 @@ class Record:
 
     def begin(self, turn: "Turn", caller: Caller, body: bytes) -> None:
         """A turn begins."""
-        if turn.asks is not None:
-            self._running[turn] = kept = self._add(caller.owner, body, turn)
-            kept.fields = {"request_id": turn.request_id, "key": caller.name, "model": turn.request.model}
+        if turn.asks is None or turn.sent is None:
+            return
+        fields = {"request_id": turn.request_id, "key": caller.name, "model": turn.request.model}
+        began = turn.signals.began
+        kept = Kept(self._number(), caller.owner, body, began, fields, turn.asks, turn.sent, runs=True)
+        self._running[turn] = kept
+        if self.keeps:
+            self._kept[kept.number] = kept
+            self.wake()
 
-    def end(self, turn: "Turn", caller: Caller, took: float) -> None:
-        """A turn has ended."""
+    def end(self, turn: "Turn", fields: dict[str, Any]) -> None:
+        """A turn has ended, with these fields in the log."""
         if (kept := self._running.pop(turn, None)) is not None:
-            self._over(kept, fields_of(turn, caller, took), turn.problem)
+            kept.fields, kept.problem = fields, turn.problem
+            self._over(kept)
 
     def refused(self, request_id: str, caller: Caller, body: bytes, problem: Problem) -> None:
         """A request was refused before there was a turn."""
         if self.notes and not caller.is_guest:
-            fields = {"request_id": request_id, "key": caller.name, "finish": "refused"}
-            told = {"status": problem.status, "error": problem.code, "cause": problem.message}
-            self._over(self._add(caller.owner, body, None), {**fields, **told}, problem)
-
-    def watch(self) -> asyncio.Event:
-        """An event that is set at every change, until `unwatch`."""
-        event = asyncio.Event()
-        self._watchers.add(event)
-        return event
-
-    def unwatch(self, event: asyncio.Event) -> None:
-        """It is not set any more."""
-        self._watchers.discard(event)
+            fields: dict[str, Any] = {"request_id": request_id, "key": caller.name, "finish": "refused"}
+            fields |= {"status": problem.status, "error": problem.code, "cause": problem.message}
+            self._over(Kept(self._number(), caller.owner, body, time.monotonic(), fields, problem=problem))
 
     def wake(self) -> None:
         """Wakes who watches."""
-        for watcher in self._watchers:
+        for watcher in self.watchers:
             watcher.set()
 
-    def _add(self, owner: str, body: bytes, turn: "Turn | None") -> Kept:
-        self._last += 1
-        kept = Kept(self._last, owner, body, turn)
-        if self.keeps:
-            self._kept[kept.number] = kept
-            self.wake()
-        return kept
-
-    def _over(self, kept: Kept, fields: dict[str, Any], problem: Problem | None) -> None:
-        kept.end(fields, problem)
+    def _over(self, kept: Kept) -> None:
+        kept.end()
         if self._write is not None:
             self._write(kept)
         if not self.keeps:
             return
+        self._kept[kept.number] = kept
         self._ended += 1
         self._size += kept.size
         while self._ended > self._most or (self._size > _MOST_BYTES and self._ended > 1):
-            oldest = next(each for each in self._kept.values() if each.turn is None)
+            oldest = next(each for each in self._kept.values() if not each.runs)
             del self._kept[oldest.number]
             self._ended -= 1
             self._size -= oldest.size

@@ -1,13 +1,19 @@
 """A turn as JSON for people: what the inspector shows of it, and what `--record` writes."""
 
+import asyncio
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from ..types.json import Json, as_object, decode
+from ..types.json import Json, as_object, as_text, decode
 from ..types.redact import redacted, redacted_text
 from ..upstreams.port import AskRecord
+from .log import log
 from .record import Kept
 
 _WORDS = 160
@@ -16,6 +22,8 @@ _CALLS = 8
 """Names of called tools there."""
 _PAUSE = 2
 """Seconds without data that are told."""
+_WAITING = 64
+"""Turns that wait to be written. Where a disk is slower than that, turns are left out."""
 _LEFT_OUT = "… (not JSON)"
 _LOOSE = frozenset({"annotations", "id", "logprobs", "phase", "status"})
 """Members of an item that clients leave out or change when they send it back."""
@@ -26,10 +34,10 @@ _encoded = msgspec.json.Encoder(order="deterministic").encode
 class Facts(NamedTuple):
     """What the list and the conversations need of a turn: found out once, when somebody looks."""
 
-    chain: list[int]
-    """For each item of the input a number for the conversation up to it."""
-    end: int | None
-    """The same for the end of the answer; None without one."""
+    items: list[int]
+    """A number for each item of the input; 0 for one that clients may leave out."""
+    output: list[int]
+    """The same of the answer."""
     has_answers: bool
     """Whether the input has something that a model said."""
     summaries: frozenset[str]
@@ -48,34 +56,33 @@ class Facts(NamedTuple):
 
 
 def facts_of(kept: Kept) -> Facts:
-    """The facts of a turn."""
+    """The facts of a turn. Those of one that runs are not kept: it may end meanwhile."""
+    if kept.runs:
+        return _facts(request_of(kept), {})
     if kept.facts is None:
-        request, (_, response) = request_of(kept), told(kept)
-        kept.facts = _facts(request, response if kept.turn is None else {})
+        kept.facts = _facts(request_of(kept), told(kept)[1])
     facts: Facts = kept.facts
     return facts
 
 
 def _facts(request: Json, response: Json) -> Facts:
     items, output = items_of(request.get("input")), items_of(response.get("output"))
-    chain = _chain(items, 0)
-    after = _chain(output, chain[-1] if chain else 0)
     said = [text for item in items[-1:] if (text := text_of(item))]
     answered = [text for item in output if item.get("type") == "message" and (text := text_of(item))]
-    name, previous = request.get("prompt_cache_key"), request.get("previous_response_id")
+    calls = [str(item.get("name") or item["type"]) for item in output if _kind(item).endswith("_call")]
     return Facts(
-        chain,
-        after[-1] if output and after else None,
-        any(item.get("role") == "assistant" or str(item.get("type")).endswith("_call") for item in items),
+        [_number(item) for item in items],
+        [_number(item) for item in output],
+        any(item.get("role") == "assistant" or _kind(item).endswith("_call") for item in items),
         _summaries(items),
         _summaries(output),
-        _brief(str(request.get("model") or "")),
-        str(response.get("id") or ""),
-        previous if isinstance(previous, str) else "",
-        name if isinstance(name, str) else "",
+        _brief(as_text(request.get("model"))),
+        as_text(response.get("id")),
+        as_text(request.get("previous_response_id")),
+        as_text(request.get("prompt_cache_key")),
         _brief(" ".join(said)),
         _brief(" ".join(answered)),
-        [str(item.get("name") or item["type"]) for item in output if str(item.get("type")).endswith("_call")],
+        calls,
     )
 
 
@@ -93,7 +100,7 @@ def told(kept: Kept) -> tuple[list[tuple[float, Json]], Json]:
             value = decode(line.removeprefix(b"data: ")) if line.startswith((b"data: {", b"{")) else None
             if isinstance(value, dict) and "sequence_number" in value:
                 events.append((at, value))
-                response = value.get("response") or response
+                response = as_object(value.get("response")) or response
             elif isinstance(value, dict):
                 response = value
     return events, response
@@ -111,7 +118,7 @@ def text_of(item: Json) -> str:
     content = item.get("content", item.get("output"))
     if isinstance(content, str):
         return content
-    texts = [part.get("text") or part.get("refusal") for part in content or () if isinstance(part, dict)]
+    texts = [part.get("text") or part.get("refusal") for part in items_of(content)]
     return " ".join([text for text in texts if isinstance(text, str)])
 
 
@@ -123,7 +130,7 @@ def row(kept: Kept) -> Json:
         "number": kept.number,
         "id": fields.get("request_id"),
         "began": round(kept.began, 3),
-        "state": "ended" if kept.turn is None else "running",
+        "state": "running" if kept.runs else "ended",
         "model": facts.model,
         **{name: fields.get(name) for name in ("upstream", "key", "finish", "status", "error")},
         "said": facts.said,
@@ -155,7 +162,8 @@ def shown(kept: Kept, *, may_know: bool) -> Json:
 
 
 def _ask(ask: AskRecord, kept: Kept, *, may_know: bool) -> Json:
-    pieces = list(ask.pieces)
+    is_told = may_know or ask.problem is None  # in a refusal some servers repeat the key that they were sent
+    pieces = list(ask.pieces) if is_told else []
     times = [at for at, _ in pieces]
     data = b"".join([piece for _, piece in pieces])
     ended = ask.ended or (times[-1] if times else None)
@@ -193,27 +201,27 @@ def _brief(text: str) -> str:
 
 
 def _summaries(items: list[Json]) -> frozenset[str]:
-    sealed = [item.get("encrypted_content") for item in items if str(item.get("type")).startswith("compaction")]
+    sealed = [item.get("encrypted_content") for item in items if _kind(item).startswith("compaction")]
     return frozenset([text for text in sealed if isinstance(text, str)])
 
 
-def _chain(items: list[Json], start: int) -> list[int]:
-    numbers: list[int] = []
-    for item in items:
-        if item.get("type") not in {"reasoning", "item_reference"}:  # clients may leave them out
-            start = hash((start, _encoded(_essence(item))))
-        numbers.append(start)
-    return numbers
+def _number(item: Json) -> int:
+    return 0 if _kind(item) in {"reasoning", "item_reference"} else hash(_encoded(_essence(item)))
+
+
+def _kind(item: Json) -> str:
+    """Its type, whatever was posted as that."""
+    return as_text(item.get("type", "message"))
 
 
 def _essence(item: Json) -> Any:
     """What every client repeats of an item: not its id, and texts as a text or as a list of parts."""
-    kind, call = item.get("type", "message"), item.get("call_id")
+    kind, call = _kind(item), item.get("call_id")
     if kind == "message":
         return [item.get("role", "assistant"), _parts(item.get("content"))]
-    if isinstance(kind, str) and call and kind.endswith("_call"):
+    if call and kind.endswith("_call"):
         return [kind, call, item.get("name")]
-    if isinstance(kind, str) and kind.endswith("_output"):
+    if kind.endswith("_output"):
         return [kind, call, _parts(item.get("output"))]
     return {name: value for name, value in item.items() if name not in _LOOSE}
 
@@ -221,6 +229,38 @@ def _essence(item: Json) -> Any:
 def _parts(content: Any) -> list[Any]:
     parts = content if isinstance(content, list) else [content]
     return [
-        part.get("text") or part.get("refusal") if isinstance(part, dict) and part.get("type") in _TEXTS else part
+        part.get("text") or part.get("refusal") if isinstance(part, dict) and _kind(part) in _TEXTS else part
         for part in parts
     ]
+
+
+class Folder:
+    """Writes turns as they end, in threads. Nothing in the folder is ever deleted."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._thread = ThreadPoolExecutor(1, "record")
+        self._writing: set[asyncio.Future[None]] = set()
+
+    def write(self, kept: Kept) -> None:
+        """Write this turn, soon."""
+        if len(self._writing) >= _WAITING:
+            log.warning("record: a turn is left out, because %s is slow", self._folder)
+            return
+        task = asyncio.get_running_loop().run_in_executor(self._thread, self._write, kept)
+        self._writing.add(task)
+        task.add_done_callback(self._writing.discard)
+
+    async def close(self) -> None:
+        """Wait until all is written."""
+        await asyncio.gather(*self._writing, return_exceptions=True)
+
+    def _write(self, kept: Kept) -> None:
+        name = f"{time.strftime('%Y%m%d-%H%M%S')}-{kept.number:06}-{kept.fields.get('request_id')}-{os.getpid()}.json"
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            place = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(place, "wb") as file:
+                file.write(msgspec.json.encode(shown(kept, may_know=True)))
+        except OSError as error:
+            log.warning("record: %s cannot be written: %s", self._folder, error.strerror)

@@ -1,7 +1,6 @@
 """The mistakes in a configuration, in words for the person who wrote it."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from typing import Any, get_args
 
@@ -34,9 +33,9 @@ _MESSAGES = {
     "int_type": "must be a whole number",
     "float_type": "must be a number",
     "finite_number": "must be a number",
-    "greater_than": "must be more than {gt:g}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
+    "greater_than": "must be more than {gt:.15g}",
+    "greater_than_equal": "must be at least {ge:.15g}",
+    "less_than_equal": "must be at most {le:.15g}",
     "tuple_type": "must be a list",
     "list_type": "must be a list of tables: [[keys]]",
 }
@@ -80,14 +79,11 @@ def sentence(error: ErrorDetails) -> str:
         case "bool_type" | "int_type" | "float_type" as kind if _is_in_quotes(value):
             return f"{_MESSAGES[kind]}, without quotes"
         case kind:
-            return _MESSAGES.get(kind, error["msg"]).format(**facts)
+            return _MESSAGES.get(kind, "is not valid").format(**facts)
 
 
 def _is_in_quotes(value: Any) -> bool:
-    try:
-        return isinstance(value, str) and not isinstance(tomllib.loads(f"it = {value}")["it"], str)
-    except tomllib.TOMLDecodeError:
-        return False
+    return isinstance(value, str) and re.fullmatch(r"true|false|-?[0-9][0-9._]*", value) is not None
 
 
 def unknown_upstream(upstream: str, upstreams: Iterable[str]) -> str:

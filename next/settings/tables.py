@@ -3,6 +3,7 @@
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from hashlib import sha256
+from importlib.util import find_spec
 from typing import Annotated, Any, Literal, NamedTuple, Self, get_args, get_origin
 from urllib.parse import urlsplit
 
@@ -135,6 +136,12 @@ class ServerSettings(Table):
     @field_validator("traces")
     @classmethod
     def _of_a_collector(cls, url: str) -> str:
+        try:
+            missing = bool(url) and find_spec("opentelemetry.exporter.otlp.proto.http") is None
+        except ModuleNotFoundError:
+            missing = True
+        if missing:
+            raise ValueError("needs OpenTelemetry: pip install '.[otel]'")
         return url and address(url)
 
     @property
@@ -211,7 +218,7 @@ class SearchSettings(Table):
 
 
 Hint = Literal["metadata", "prompt_cache_key", "prompt_cache_retention", "safety_identifier", "service_tier", "user"]
-_PASS_IMAGE_URLS = frozenset({"azure", "openai"})
+_PASS_IMAGE_URLS = ("azure", "openai")
 """Providers whose servers fetch pictures by themselves. For others litellm would, from any address."""
 
 

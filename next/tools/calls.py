@@ -44,11 +44,11 @@ class OpenText(OpenCall):
         self._done = done
         self._text: list[str] = []
 
-    def begin(self) -> list[e.Event]:
+    def begin(self) -> e.Events:
         """Added, with an empty text."""
         return [self.position.item(e.OutputItemAdded, self._item("in_progress", ""))]
 
-    def add(self, arguments: str) -> list[e.Event]:
+    def add(self, arguments: str) -> e.Events:
         """More arguments, and the part of the text in them."""
         super().add(arguments)
         return self._grow(self._reader.feed(arguments))
@@ -65,7 +65,7 @@ class OpenText(OpenCall):
         done = [self._done(text)] if status == "completed" else []
         return item, [*events, *done, self.position.item(e.OutputItemDone, item)]
 
-    def _grow(self, text: str) -> list[e.Event]:
+    def _grow(self, text: str) -> e.Events:
         if not text:
             return []
         self._text.append(text)
@@ -76,7 +76,7 @@ class OpenAction(OpenCall):
     """A call with an action."""
 
     def __init__(
-        self, position: Position, item: MakeItem, events: Callable[[Position, Any], list[e.Event]] = lambda *_: []
+        self, position: Position, item: MakeItem, events: Callable[[Position, Any], e.Events] = lambda *_: []
     ) -> None:
         """`events` makes those between the first and the last event of its item."""
         super().__init__(position)
@@ -84,7 +84,7 @@ class OpenAction(OpenCall):
         self._events = events
         self._announced = False
 
-    def announce(self) -> list[e.Event]:
+    def announce(self) -> e.Events:
         """The item is added, with an action that is still empty."""
         if self._announced:
             return []

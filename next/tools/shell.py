@@ -181,14 +181,12 @@ def _limit(value: object) -> int | None:
     return value if type(value) is int and value >= 0 else None
 
 
-def _events(position: Position, call: ShellCall) -> list[e.Event]:
-    events: list[e.Event] = []
+def _events(position: Position, call: ShellCall) -> e.Events:
+    events: e.Events = []
     for index, command in enumerate(call.action["commands"]):
-        place = {"output_index": position.output_index, "command_index": index}
         events += [
-            CommandAdded(sequence_number=position.number(), **place, command=""),
-            CommandDelta(sequence_number=position.number(), **place, delta=command),
-            CommandDone(sequence_number=position.number(), **place, command=command),
+            kind(position.number(), position.output_index, index, text)
+            for kind, text in ((CommandAdded, ""), (CommandDelta, command), (CommandDone, command))
         ]
     return events
 

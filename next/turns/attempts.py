@@ -10,7 +10,7 @@ schemas of a request, without asking it to. After the first payload no other ups
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ..catalog import Route
 from ..dialects.exchange import Exchange
@@ -21,15 +21,17 @@ from ..types.problems import Problem, ProblemError
 from ..upstreams.errors import no_answer, of_key, too_slow
 from ..upstreams.port import Answer, AskRecord, UpstreamError
 
+Refused: TypeAlias = Callable[[Route, UpstreamError, bool], None]
+"""Is told of an upstream that could not be asked, why, and whether what it was asked is asked again."""
 _PATIENCE = 5
 """Seconds that an upstream may ask us to wait before it is asked again."""
-_ELSEWHERE = frozenset(
+ELSEWHERE = frozenset(
     {
         "insufficient_quota", "internal_error", "model_not_found", "overloaded", "rate_limit_exceeded",
         "unsupported_value", "upstream_auth_error", "upstream_error", "upstream_timeout",
     }
 )  # fmt: skip
-"""Codes of problems after which the next upstream is asked."""
+"""Codes of problems of an upstream, and not of what it is asked: the next one is asked then."""
 
 
 class Begun(NamedTuple):
@@ -45,13 +47,12 @@ async def ask(
     routes: Sequence[Route],
     exchange: Exchange,
     make: Callable[[Route], Awaitable[Exchange]],
-    retried: Callable[[str, str], None],
+    refused: Refused,
     asks: list[AskRecord] | None,
 ) -> Begun:
     """The first payloads of the first upstream that sends one. `exchange` is for the first route, `make` makes another.
 
-    `retried` is told which upstream could not take what is asked again, and why; `asks` gets what upstreams are asked
-    and send, for the record.
+    `asks` gets what upstreams are asked and send, for the record.
 
     Raises `UpstreamError` if all refuse: the last refusal.
     """
@@ -66,15 +67,14 @@ async def ask(
             except ProblemError:
                 continue  # the request cannot be put to this model
         try:
-            return await _ask_one(route, making, retried, asks)
+            return await _ask_one(route, making, refused, asks)
         except UpstreamError as error:
             refusal, making = error, None
             if (again := _without_refused(route.model, error.problem)) is not None:
                 ways.appendleft(route._replace(model=again))
-            elif error.problem.code not in _ELSEWHERE:
-                break
-            if ways:
-                retried(route.name, error.cause)
+            elif error.problem.code not in ELSEWHERE:
+                ways.clear()
+            refused(route, error, bool(ways))
     assert refusal is not None  # noqa: S101 — there is a route
     raise refusal
 
@@ -91,9 +91,7 @@ def _without_refused(model: Model, problem: Problem) -> Model | None:
     )
 
 
-async def _ask_one(
-    route: Route, exchange: Exchange, retried: Callable[[str, str], None], asks: list[AskRecord] | None
-) -> Begun:
+async def _ask_one(route: Route, exchange: Exchange, refused: Refused, asks: list[AskRecord] | None) -> Begun:
     breaker = route.upstream.breaker
     breaker.check()
     for left in range(route.model.upstream.retries, -1, -1):
@@ -103,7 +101,7 @@ async def _ask_one(
             if not left or error.wait is None or error.wait > _PATIENCE:
                 breaker.failed(error)
                 raise
-            retried(route.name, error.cause)
+            refused(route, error, True)
             await asyncio.sleep(error.wait)
         else:
             breaker.answered()
@@ -119,7 +117,7 @@ async def _opened(route: Route, exchange: Exchange, asks: list[AskRecord] | None
     patience = route.model.upstream.timeout
     try:
         async with asyncio.timeout(patience):
-            answer = await route.upstream.open(exchange.body, route.key, record)
+            answer = await route.upstream.open(exchange.body, route.key, route.headers, record)
             payloads: list[Json] | None = []
             while not payloads:
                 if (payloads := await answer.next()) is None:

@@ -4,6 +4,7 @@ import math
 import time
 from collections import defaultdict
 
+from ..observe.metrics import running
 from ..settings.tables import Caller, ServerSettings
 from ..types.problems import Problem, ProblemError
 
@@ -27,16 +28,11 @@ class Limits:
         self._used: defaultdict[str, _Used] = defaultdict(_Used)
         self._swept = time.monotonic()
 
-    @property
-    def running(self) -> int:
-        """The turns that run."""
-        return len(self._taken)
-
     def enter(self, caller: Caller, server: ServerSettings) -> Slot:
         """A slot for a turn. Raises `ProblemError` where there is none; that is not counted."""
         if len(self._taken) >= server.max_turns:
             message = f"This server runs {server.max_turns} turns at once, and no more."
-            raise ProblemError(Problem(code="overloaded", message=message, retry_after=_PAUSE))
+            raise ProblemError(Problem("overloaded", message, retry_after=_PAUSE))
         self._sweep()
         used = self._used[caller.owner]
         if caller.concurrency is not None and used.running >= caller.concurrency:
@@ -50,12 +46,14 @@ class Limits:
         used.running += 1
         slot = Slot(used)
         self._taken.add(slot)
+        running.inc()
         return slot
 
     def leave(self, slot: Slot) -> None:
         """Frees the slot, if it is not free."""
         if slot in self._taken:
             self._taken.remove(slot)
+            running.dec()
             slot.used.running -= 1
 
     def headers(self, caller: Caller) -> list[tuple[bytes, bytes]]:
@@ -94,7 +92,7 @@ class _Used:
 
 
 def _refused(message: str, wait: int) -> ProblemError:
-    return ProblemError(Problem(code="rate_limit_exceeded", message=message, retry_after=wait))
+    return ProblemError(Problem("rate_limit_exceeded", message, retry_after=wait))
 
 
 def _spelled(seconds: float) -> str:

@@ -22,15 +22,15 @@ from ..emitter.rules import ENDINGS, Reason
 from ..fetching.attachments import fetched
 from ..history.compaction import Conversation, Summary
 from ..history.sealing import Sealer
-from ..observe.log import log
+from ..observe.log import log, log_failing
 from ..settings.tables import ServerSettings
 from ..types.events import Event, InterruptAccepted, LastEvent
 from ..types.problems import Problem, ProblemError, Warning, refuse
 from ..types.request import Request
 from ..types.response import Response, Usage
 from ..upstreams.errors import explained, too_slow
-from ..upstreams.port import Answer, AskRecord, UpstreamError
-from .attempts import Begun, ask
+from ..upstreams.port import Answer, AskRecord, LeftAloneError, UpstreamError
+from .attempts import ELSEWHERE, Begun, ask
 from .signals import Client, Signals, Why
 from .summary import most_asked, summarize
 
@@ -41,7 +41,7 @@ _TOLD = 15
 """Warnings in the message of a strict server."""
 _INTERNAL = "This server failed. Its log says why; the request id is {}."
 _NO_PART = " No part of the answer is returned."
-STOPPED = Problem(code="overloaded", message="This server is stopping. Please try again in 1s.", retry_after=1)
+STOPPED = Problem("overloaded", "This server is stopping. Please try again in 1s.", retry_after=1)
 
 
 Ending = list[Event] | Problem
@@ -87,8 +87,8 @@ class Turn:
         self.problem: Problem | None = None
         self.route = routes[0]
         self.exchange: Exchange | None = None
-        self.finish = "left"
-        """How it ended: the status of the response, or `refused` or `left`."""
+        self.finish = "disconnected"
+        """How it ended: the status of the response, or `refused` or `disconnected`."""
         self.sent: list[tuple[float, bytes]] | None = [] if watched else None
         """What the client got, and when, for the record."""
         self.asks: list[AskRecord] | None = [] if watched else None
@@ -136,7 +136,7 @@ class Turn:
                 async with asyncio.timeout(_FINISH):
                     await self._finish(ending)
         except TimeoutError:
-            self.finish = "left"
+            self.finish = "disconnected"
         finally:
             self._ended(self)
 
@@ -158,7 +158,7 @@ class Turn:
             log.exception("turn %s", self.request_id)
             self.cause = f"{type(error).__name__}: {error}"
             message = _INTERNAL.format(self.request_id)
-            return self._failed(Problem(code="internal_error", message=message))
+            return self._failed(Problem("internal_error", message))
         finally:
             self._close()
             self._released()
@@ -233,7 +233,7 @@ class Turn:
 
     async def _ask(self, exchange: Exchange, make: Callable[[Route], Awaitable[Exchange]]) -> Begun:
         """The first payloads of the first upstream that sends one, in this exchange or in one that `make` makes."""
-        first = ask(self._routes, exchange, make, self._retried, self.asks)
+        first = ask(self._routes, exchange, make, self._refused, self.asks)
         self._asking = asking = asyncio.ensure_future(first)
         await self.signals.wait(lambda: asyncio.wait((asking,)), self._live)
         begun = asking.result()
@@ -278,9 +278,15 @@ class Turn:
         refuse_if_strict(self._server, [*self._request_warnings, *exchange.warnings])
         return exchange
 
-    def _retried(self, upstream: str, cause: str) -> None:
-        self.retries[upstream] = self.retries.get(upstream, 0) + 1
-        self.cause = cause
+    def _refused(self, route: Route, error: UpstreamError, again: bool) -> None:
+        """An ask has failed. `again`: the same upstream, or another one, is asked."""
+        self.cause = error.cause
+        if again:
+            self.retries[route.name] = self.retries.get(route.name, 0) + 1
+        if not isinstance(error, LeftAloneError):
+            self.route = route
+            if error.problem.code in ELSEWHERE:
+                log_failing(route.name, error.cause)
 
     def _begun(self) -> list[Event]:
         """The first two events, unless they were sent."""
@@ -348,6 +354,8 @@ class Turn:
 
     def _broke(self, error: UpstreamError) -> Ending:
         self.cause = error.cause
+        if self._asking is None:  # the answer had begun
+            log_failing(self.route.name, error.cause)
         tells = self._may_know and self._asking is not None
         return self._failed(explained(error.problem, error.cause) if tells else error.problem)
 
@@ -364,7 +372,7 @@ class Turn:
             return [*events, self._lifecycle.last(ENDINGS[reason], [], None)]
         if why is Why.STOPPED:
             return self._failed(STOPPED)
-        limits = self.route.model.upstream
+        limits = (self.route if self.exchange else self._routes[0]).model.upstream
         if why is Why.SILENT:
             return self._broke(too_slow("stopped talking", limits.timeout, limits.base_url))
         what = "took too long" if self.exchange is not None else "did not answer"

@@ -1,9 +1,8 @@
 """Streaming events, one class per wire `type`. Field names are the wire's."""
 
-from typing import Any
-
 import msgspec
 
+from .json import Json
 from .response import OutputItem, OutputText, ReasoningText, Refusal, Response, SummaryText
 
 
@@ -13,10 +12,13 @@ class Event(msgspec.Struct, tag_field="type"):
     sequence_number: int
 
 
+Events = list[Event]
+
+
 class Relayed(Event, kw_only=True):
     """An event of a server that has the same API, passed on with all its members."""
 
-    body: dict[str, Any]
+    body: Json
 
 
 class LifecycleEvent(Event):
@@ -40,7 +42,7 @@ class LastEvent(LifecycleEvent):
 class RelayedLast(LastEvent, kw_only=True):
     """The last event of such a server; `response` has what is known of it here."""
 
-    body: dict[str, Any]
+    body: Json
 
 
 class ResponseCompleted(LastEvent, tag="response.completed"):
@@ -109,21 +111,21 @@ class OutputTextDelta(PartEvent, tag="response.output_text.delta"):
     """More text."""
 
     delta: str
-    logprobs: list[dict[str, Any]] = []
+    logprobs: list[Json] = []
 
 
 class OutputTextDone(PartEvent, tag="response.output_text.done"):
     """The whole text of a part."""
 
     text: str
-    logprobs: list[dict[str, Any]] = []
+    logprobs: list[Json] = []
 
 
 class OutputTextAnnotationAdded(PartEvent, tag="response.output_text.annotation.added"):
     """A citation in a part."""
 
     annotation_index: int
-    annotation: dict[str, Any]
+    annotation: Json
 
 
 class RefusalDelta(PartEvent, tag="response.refusal.delta"):

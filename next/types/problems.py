@@ -31,7 +31,7 @@ _KNOWN_AS_FINAL = frozenset({"context_length_exceeded", "insufficient_quota", "m
 """Codes that clients know in `response.failed`. Any other is `server_error`, which they retry, or `invalid_prompt`."""
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class Problem(msgspec.Struct, frozen=True):
     """One fault. `code` is a key of `STATUS`, `param` is the exact path of the faulty value in the request."""
 
     code: str
@@ -81,7 +81,7 @@ class ProblemError(Exception):
 
 def refuse(code: str, message: str, param: str = "") -> ProblemError:
     """The exception to raise for a request that cannot be served."""
-    return ProblemError(Problem(code=code, message=message, param=param))
+    return ProblemError(Problem(code, message, param=param))
 
 
 class Warning(NamedTuple):

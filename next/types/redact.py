@@ -54,12 +54,15 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_=\r\n-]{256,}")
 
 def redacted(value: Any, name: str = "") -> Any:
     """The same JSON for people, with short words in place of secrets, sealed text and data. `name`: of this member."""
-    if isinstance(value, dict):
-        if value.get("type") == "mcp" and isinstance(value.get("headers"), dict):
-            value = {**value, "headers": dict.fromkeys(value["headers"], "…")}
-        return {redacted_text(key): redacted(entry, key) for key, entry in value.items()}
-    if isinstance(value, list):
-        return [redacted(entry) for entry in value]
+    try:
+        if isinstance(value, dict):
+            if value.get("type") == "mcp" and isinstance(value.get("headers"), dict):
+                value = {**value, "headers": dict.fromkeys(value["headers"], "…")}
+            return {redacted_text(key): redacted(entry, key) for key, entry in value.items()}
+        if isinstance(value, list):
+            return [redacted(entry) for entry in value]
+    except RecursionError:
+        return "… (nested too deeply)"
     is_secret = name.lower().replace("-", "").replace("_", "").endswith(_SECRET_NAMES)
     if is_secret and isinstance(value, str | int | float) and len(str(value)) > 5:
         return "…"

@@ -7,6 +7,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from .json import Json
+
 _LETTERS = bytes(ord("abcdefghijklmnopqrstuvwxyz0123456789"[byte % 36]) for byte in range(256))
 """The letter for each byte."""
 
@@ -33,8 +35,8 @@ class OutputText(Typed, tag="output_text"):
     """Text the model wrote. `logprobs` is absent rather than empty unless the client asked for them."""
 
     text: str
-    annotations: list[dict[str, Any]] = []
-    logprobs: list[dict[str, Any]] | UnsetType = UNSET
+    annotations: list[Json] = []
+    logprobs: list[Json] | UnsetType = UNSET
 
 
 class Refusal(Typed, tag="refusal"):
@@ -92,7 +94,7 @@ class WebSearchCall(OutputItem, tag="web_search_call"):
     """A search of the web by the model's own server."""
 
     status: Literal["in_progress", "completed", "failed"]
-    action: dict[str, Any]
+    action: Json
     """`type` is `search`; then the query, and the pages that were found."""
 
 
@@ -152,7 +154,7 @@ class Usage(msgspec.Struct):
         return self if other is None else msgspec.convert(_sum(*map(msgspec.to_builtins, (self, other))), Usage)
 
 
-def _sum(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+def _sum(one: Json, other: Json) -> Json:
     both = {**one, **other}
     for name in one.keys() & other.keys():
         value = other[name]
@@ -190,21 +192,21 @@ class Response(msgspec.Struct, kw_only=True):
     instructions: Any = None
     max_output_tokens: int | None = None
     max_tool_calls: int | None = None
-    metadata: dict[str, Any] = {}
+    metadata: Json = {}
     model: str
     output: list[OutputItem] = []
     parallel_tool_calls: bool = True
     presence_penalty: float = 0
     previous_response_id: str | None = None
     prompt_cache_key: str | None = None
-    reasoning: dict[str, Any] | None = None
+    reasoning: Json | None = None
     safety_identifier: str | None = None
     service_tier: str = "default"
     store: bool = False
     temperature: float = 1
-    text: dict[str, Any] = msgspec.field(default_factory=lambda: {"format": {"type": "text"}})
+    text: Json = msgspec.field(default_factory=lambda: {"format": {"type": "text"}})
     tool_choice: Any = "auto"
-    tools: list[dict[str, Any]] = []
+    tools: list[Json] = []
     top_logprobs: int = 0
     top_p: float = 1
     truncation: str = "disabled"

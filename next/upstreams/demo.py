@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..prompt.nouns import Model
@@ -49,13 +49,15 @@ class Demo:
     def __init__(self) -> None:
         self.breaker = Breaker(0)
 
-    async def open(self, body: Json, key: str | None, record: AskRecord | None = None) -> "DemoAnswer":
+    async def open(
+        self, body: Json, key: str | None, headers: Mapping[str, str], record: AskRecord | None
+    ) -> "DemoAnswer":
         """Its answer to this body."""
         if record is not None:
             record.body = encode(body)
         script = _Script(body)
         if "busy" in script.words:
-            problem = Problem(code="rate_limit_exceeded", message="The demo was asked to be busy.", retry_after=1)
+            problem = Problem("rate_limit_exceeded", "The demo was asked to be busy.", retry_after=1)
             raise UpstreamError(problem)
         return DemoAnswer(script)
 

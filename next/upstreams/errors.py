@@ -23,7 +23,7 @@ from .port import UpstreamError
 
 
 def _failed(message: str) -> Problem:
-    return Problem(code="upstream_error", message=message)
+    return Problem("upstream_error", message)
 
 
 _BROKE_OFF = _failed("The connection to the upstream broke off.")
@@ -156,7 +156,7 @@ class Ask(NamedTuple):
             detail = cleaned(body.message, self.secret)
             message = f"{message}: {detail}" if detail else f"{message}."
             param = body.param if code == "invalid_value" else ""
-        return Problem(code=code, message=message, param=param, retry_after=retry_after)
+        return Problem(code, message, param=param, retry_after=retry_after)
 
 
 def no_answer(base_url: str | None) -> UpstreamError:
@@ -167,7 +167,7 @@ def no_answer(base_url: str | None) -> UpstreamError:
 def too_slow(what: str, seconds: float, base_url: str | None) -> UpstreamError:
     """The failure of an upstream that did not do something in time."""
     told = f"{what}: it was given {seconds:g} seconds."
-    problem = Problem(code="upstream_timeout", message=f"The model's server {told}")
+    problem = Problem("upstream_timeout", f"The model's server {told}")
     return UpstreamError(problem, f"{_where(base_url or '')} {told}", outage=True)
 
 
@@ -184,7 +184,7 @@ def of_key(error: UpstreamError, key: str | None) -> UpstreamError:
     if key is None or error.problem.code != "upstream_auth_error":
         return error
     message = "The upstream of this model does not accept your key."
-    return UpstreamError(Problem(code="invalid_api_key", message=message), error.cause)
+    return UpstreamError(Problem("invalid_api_key", message), error.cause)
 
 
 _ALL_IN_CAUSE = frozenset({"upstream_error", "upstream_timeout"})

@@ -9,6 +9,8 @@ import time
 from collections.abc import Mapping
 from io import BytesIO
 from types import SimpleNamespace
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
@@ -16,6 +18,7 @@ from ..dialects.frames import NotAnAnswerError
 from ..dialects.record import Dialect
 from ..prompt.nouns import Model
 from ..settings.tables import UpstreamSettings
+from ..settings.values import is_loopback
 from ..types.json import Json, decode, encode, without
 from .counting import Counting
 from .errors import Ask
@@ -33,15 +36,17 @@ _LIST_TIME = 1.5
 """Seconds for a list of models: clients wait for it."""
 _DRAIN = 0.2
 """Seconds to read an answer to its end after its last payload: then its connection can be used again."""
+_NO_HEADERS: Mapping[str, str] = {}
 _HEADERS = {
     "content-type": "application/json",
     "accept": "text/event-stream, application/json",
 }
 
 
-def session(connect: float, headers: Mapping[str, str], *, kept: bool = True) -> aiohttp.ClientSession:
-    """Connections, each made within `connect` seconds. `kept`: they are used again."""
+def session(base_url: str, connect: float, headers: Mapping[str, str], *, kept: bool = True) -> aiohttp.ClientSession:
+    """Connections to a server, each made within `connect` seconds. `kept`: they are used again."""
     return aiohttp.ClientSession(
+        proxy=_proxy(base_url),
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30 if kept else None, force_close=not kept),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=None),
         cookie_jar=aiohttp.DummyCookieJar(),
@@ -52,6 +57,15 @@ def session(connect: float, headers: Mapping[str, str], *, kept: bool = True) ->
         skip_auto_headers=("accept", "user-agent"),
         trace_configs=[_TRACE],
     )
+
+
+def _proxy(url: str) -> str | None:
+    """The proxy that the environment names for this address; aiohttp's own reader of it would take keys of `.netrc`."""
+    parts = urlsplit(url)
+    if is_loopback(parts.hostname or "") or proxy_bypass(parts.netloc):
+        return None
+    proxy = getproxies().get(parts.scheme)
+    return f"http://{proxy}" if proxy and "//" not in proxy else proxy
 
 
 class HttpUpstream:
@@ -72,11 +86,13 @@ class HttpUpstream:
         """By whether connections are used again."""
         self._counting = Counting(dialect.counters, self._post_and_read)
 
-    async def open(self, body: Json, key: str | None, record: AskRecord | None = None) -> "HttpAnswer":
+    async def open(
+        self, body: Json, key: str | None, headers: Mapping[str, str], record: AskRecord | None
+    ) -> "HttpAnswer":
         """Ask, and wait for the head of the answer. Raises `UpstreamError`."""
         if self._streams_without:
             body = without(body, "stream_options")
-        asked, data = self._asked(body, key), encode(body)
+        asked, data = self._asked(body, key, headers), encode(body)
         if record is not None:
             record.body = data
         try:
@@ -95,7 +111,7 @@ class HttpUpstream:
                 record.pieces.append((time.monotonic(), text.encode()))
             if response.status in {400, 422} and "stream_options" in text and "stream_options" in body:
                 self._streams_without = True  # from now on
-                return await self.open(body, key, record)
+                return await self.open(body, key, headers, record)
             raise asked.refused(response.status, text, response.headers)
         finally:
             response.close()
@@ -147,7 +163,9 @@ class HttpUpstream:
 
     def _client(self, *, kept: bool = True) -> aiohttp.ClientSession:
         if kept not in self._sessions:
-            self._sessions[kept] = session(self._settings.connect_timeout, _HEADERS, kept=kept)
+            self._sessions[kept] = session(
+                self._settings.base_url or "", self._settings.connect_timeout, _HEADERS, kept=kept
+            )
         return self._sessions[kept]
 
     def _headers(self, secret: str, body: Json) -> dict[str, str]:
@@ -156,9 +174,9 @@ class HttpUpstream:
             headers[name] = f"Bearer {secret}" if name == "authorization" else secret
         return headers
 
-    def _asked(self, body: Json, key: str | None) -> Ask:
+    def _asked(self, body: Json, key: str | None, more: Mapping[str, str] = _NO_HEADERS) -> Ask:
         secret, same_api = key or self._key, self.dialect.relays
-        headers = self._headers(secret, body)
+        headers = {**more, **self._headers(secret, body)}
         return Ask(str(body.get("model")), secret, self._settings.base_url or "", headers, same_api)
 
     async def _post_and_read(self, url: str, body: bytes, asked: Ask) -> tuple[aiohttp.ClientResponse, str]:
@@ -245,7 +263,7 @@ class HttpAnswer:
             if (body := self._frames.go_on()) is None:
                 return None
             self.close()
-            self._rest = asyncio.ensure_future(self._upstream.open(body, self._asked.secret))
+            self._rest = asyncio.ensure_future(self._upstream.open(body, self._asked.secret, self._asked.headers, None))
         await asyncio.wait((self._rest,))
         self._response, self._rest, self._ended = self._rest.result()._response, None, False
         return []

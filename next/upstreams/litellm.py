@@ -7,7 +7,7 @@ looked for in the chain of an error. litellm invents a finish reason for an answ
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any
@@ -54,7 +54,9 @@ class LitellmUpstream:
         await _loaded()
         return known(model)
 
-    async def open(self, body: Json, key: str | None, record: AskRecord | None = None) -> "LitellmAnswer":
+    async def open(
+        self, body: Json, key: str | None, headers: Mapping[str, str], record: AskRecord | None
+    ) -> "LitellmAnswer":
         """Ask. Raises `UpstreamError`."""
         if record is not None:
             record.body = encode(body)
@@ -64,7 +66,7 @@ class LitellmUpstream:
         asked = Ask(str(body["model"]), secret, self._settings.base_url or "")
         self._check(asked, litellm)
         try:
-            stream = await litellm.acompletion(**self._arguments(body, secret, litellm))
+            stream = await litellm.acompletion(**self._arguments(body, secret, litellm), extra_headers=dict(headers))
         except Exception as error:  # any error of a hundred providers
             raise _failure(error, asked, asking=True) from None
         return LitellmAnswer(stream, asked, self._most, record, is_gemini=self._provider in GEMINIS)
@@ -86,10 +88,10 @@ class LitellmUpstream:
     def _check(self, asked: Ask, litellm: Any) -> None:
         if _STEERS.search(asked.model) or not asked.model.isprintable():
             message = f"There is no model of this name here: {asked.model[:100]!r}."
-            raise asked.failed(Problem(code="model_not_found", message=message, param="model"))
+            raise asked.failed(Problem("model_not_found", message, param="model"))
         if self._provider not in litellm.provider_list:
             message = f"This server's configuration names the provider '{self._provider}', which litellm does not know."
-            raise asked.failed(Problem(code="upstream_error", message=message))
+            raise asked.failed(Problem("upstream_error", message))
 
     def _arguments(self, body: Json, secret: str, litellm: Any) -> Json:
         provider, url = self._provider, self._settings.base_url
@@ -253,7 +255,7 @@ def _failure(error: Exception, asked: Ask, *, asking: bool) -> UpstreamError:
             return asked.unreached(each)
         if _UNSET.search(type(each).__name__):
             message = "This server lacks credentials, or a library, for this model's provider."
-            return asked.failed(Problem(code="upstream_auth_error", message=message), str(each))
+            return asked.failed(Problem("upstream_auth_error", message), str(each))
         if getattr(response, "is_error", False):
             text = ""
             with suppress(RuntimeError):  # it was not read

@@ -33,6 +33,8 @@ class ListedModel(NamedTuple):
     context_window: int | None = None
     takes_images: bool | None = None
     calls_tools: bool | None = None
+    owner: str = ""
+    """What it says for `owned_by`, which tells servers apart."""
 
 
 def models_of(body: str) -> list[ListedModel]:
@@ -52,7 +54,7 @@ def _entries(value: Any) -> Iterator[Json]:
 def _read(entry: Json) -> ListedModel:
     windows = [member(entry, *path) for path in _WINDOWS]
     window = next((each for each in windows if type(each) is int and each > 0), None)
-    return ListedModel(entry["id"], window, _takes_images(entry), _calls_tools(entry))
+    return ListedModel(entry["id"], window, _takes_images(entry), _calls_tools(entry), str(entry.get("owned_by")))
 
 
 def _chats(entry: Json) -> bool:

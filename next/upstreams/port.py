@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Mapping
 from typing import Protocol
 
 from ..prompt.nouns import Model
@@ -23,6 +24,10 @@ class UpstreamError(Exception):
         self.cause = cause or problem.message
         self.wait = wait
         self.outage = outage
+
+
+class LeftAloneError(UpstreamError):
+    """The upstream was not asked, because it failed again and again."""
 
 
 class AskRecord:
@@ -70,8 +75,8 @@ class Upstream(Protocol):
 
     breaker: "Breaker"
 
-    async def open(self, body: Json, key: str | None, record: AskRecord | None = None) -> Answer:
-        """Ask. Raises `UpstreamError`."""
+    async def open(self, body: Json, key: str | None, headers: Mapping[str, str], record: AskRecord | None) -> Answer:
+        """Ask, with these headers, too. Raises `UpstreamError`."""
         ...
 
     async def known(self, model: Model) -> Model:
@@ -122,7 +127,7 @@ class Breaker:
             self._opened = now
             return
         words = "The model's server failed again and again, and is left alone for a while."
-        raise UpstreamError(Problem(code="overloaded", message=words, retry_after=int(left) + 1), self._cause)
+        raise LeftAloneError(Problem("overloaded", words, retry_after=int(left) + 1), self._cause)
 
     def failed(self, error: UpstreamError) -> None:
         """An ask was refused. A refusal of a server that is there ends the row."""

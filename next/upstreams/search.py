@@ -68,7 +68,7 @@ async def results(settings: SearchSettings, query: Query) -> list[Json] | str:
     try:
         async with (
             asyncio.timeout(_TIME),
-            session(_TIME, {"accept": "application/json", **headers}) as client,
+            session(url, _TIME, {"accept": "application/json", **headers}) as client,
             # a redirect is not followed: the key would be sent to the new address
             client.request(method, url, allow_redirects=False, **given) as response,  # type: ignore[arg-type]
         ):

@@ -6,12 +6,12 @@ because all go to the same server.
 
 import asyncio
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import aiohttp
 
-from ..providers.provider import Provider
 from ..providers.table import PROVIDERS
 from ..types.json import Json, decode, encode
 from ..types.problems import Problem
@@ -37,8 +37,11 @@ _OWNERS = {
     "vllm": "vllm",
 }
 """Providers by the word with which their servers own the models of their lists."""
-_NUM_CTX = re.compile(r"^num_ctx[ \t]+(\d{1,9})$", re.MULTILINE)
-_NO_API = Problem(code="not_found", message="It has neither /chat/completions nor /responses nor /v1/messages.")
+_KNOWN = {
+    urlsplit(each.base_url).hostname: each for each in PROVIDERS if each.base_url and "127.0.0.1" not in each.base_url
+}
+"""Providers by the hosts of their own addresses."""
+_NO_API = Problem("not_found", "It has neither /chat/completions nor /responses nor /v1/messages.")
 
 
 class Survey(NamedTuple):
@@ -79,18 +82,22 @@ class _Reply(NamedTuple):
 
 async def survey(base_url: str, key: str, *, within: float, messages: bool = False) -> Survey:
     """Look at this address, for at most so many seconds. `messages`: it is asked by the Messages API. Never raises."""
-    known = _known(base_url)
-    by_messages = messages or (known is not None and base_url == known.messages_url) or _via(known) == "messages"
-    server = _Server(base_url, key, "x-api-key" if by_messages else "authorization")
-    via = "messages" if by_messages else _via(known)
-    found = Survey(base_url, via, known.name if known else None)
+    known = _KNOWN.get(urlsplit(base_url).hostname)
+    by_messages = messages or (known is not None and (known.via == "messages" or base_url == known.messages_url))
+    via = "messages" if by_messages else "responses" if known is not None and known.via == "responses" else "chat"
+    found, seen = Survey(base_url, via, known.name if known else None), None
     try:
-        async with asyncio.timeout(within), server.session:
-            return await (_by_messages if by_messages else _look)(server, found)
+        async with asyncio.timeout(within):
+            for ways in [("messages",)] if by_messages else [("chat", "responses"), ("messages",)]:
+                server = _Server(base_url, key, "authorization" if "chat" in ways else "x-api-key")
+                async with server.session:
+                    if (seen := await _look(server, found, ways)) is not None:
+                        return await _with_facts(server, seen)
+            return found._replace(error=Ask("", key, base_url).failed(_NO_API))
     except TimeoutError:
-        return found._replace(error=too_slow("did not answer", within, base_url))
+        return seen or found._replace(error=too_slow("did not answer", within, base_url))
     except UpstreamError as error:
-        return found._replace(error=error)
+        return seen or found._replace(error=error)
 
 
 async def loaded_window(base_url: str, key: str, model: str, *, within: float) -> int | None:
@@ -109,9 +116,10 @@ class _Server:
 
     def __init__(self, base_url: str, key: str, header: str) -> None:
         headers = {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
+        headers |= {"content-type": "application/json", "anthropic-version": "2023-06-01"}
         self.asked = Ask("", key, base_url)
         self.root = _root(base_url)
-        self.session = session(5, {**headers, "content-type": "application/json", "anthropic-version": "2023-06-01"})
+        self.session = session(base_url, 5, headers)
 
     async def ask(self, url: str, body: bytes | None = None) -> _Reply:
         """The answer to a POST of this body, or to a GET. Raises `UpstreamError`."""
@@ -122,57 +130,40 @@ class _Server:
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise self.asked.unreached(error) from None
 
-    def refused(self, *replies: _Reply) -> UpstreamError | None:
-        """The error of these answers, if they do not even say whether there is an API."""
-        reply = next((reply for reply in replies if reply.is_there is None), None)
-        return self.asked.refused(reply.status, reply.text, {}) if reply else None
 
-
-async def _look(server: _Server, found: Survey) -> Survey:
+async def _look(server: _Server, found: Survey, ways: Sequence[str]) -> Survey | None:
+    """What is there, if it can be asked in one of these ways; None if it can not."""
     for address in _candidates(found.base_url):
-        asked = [server.ask(f"{address}{PATHS[via]}", b"") for via in ("chat", "responses")]
-        listed, chat, responses = await asyncio.gather(server.ask(f"{address}/models"), *asked)
-        if not (chat.is_there is responses.is_there is False):
+        asked = [server.ask(_url(address, PATHS[via]), b"") for via in ways]
+        replies = dict(zip(ways, await asyncio.gather(*asked), strict=True))
+        lacks = frozenset(via for via, reply in replies.items() if reply.is_there is False)
+        if len(lacks) < len(ways):
             break
     else:
-        listed = await server.ask(f"{server.root}/v1/models")
-        by_messages = await server.ask(f"{server.root}{PATHS['messages']}", b"")
-        if by_messages.is_there is False:
-            return found._replace(error=server.asked.failed(_NO_API))
-        models, lacks = tuple(models_of(listed.text)), frozenset({"chat", "responses"})
-        return found._replace(via="messages", models=models, lacks=lacks, error=server.refused(by_messages))
-    via = found.via
-    if chat.is_there is False or (responses.is_there is False and via == "responses"):
-        via = "responses" if chat.is_there is False else "chat"
-    lacks = frozenset(via for via, reply in (("chat", chat), ("responses", responses)) if reply.is_there is False)
-    found = found._replace(base_url=address, via=via, lacks=lacks)
-    if error := server.refused(chat if via == "chat" else responses):
-        return found._replace(error=error)
-    return await _with_facts(server, found._replace(models=tuple(models_of(listed.text))), listed)
+        return None
+    via = found.via if found.via in replies.keys() - lacks else next(via for via in ways if via not in lacks)
+    found, reply = found._replace(base_url=address, via=via, lacks=lacks), replies[via]
+    if reply.is_there is None:
+        return found._replace(error=server.asked.refused(reply.status, reply.text, {}))
+    listed = await server.ask(_url(address, "/v1/models" if via == "messages" else "/models"))
+    return found._replace(models=tuple(models_of(listed.text)))
 
 
-async def _by_messages(server: _Server, found: Survey) -> Survey:
-    root = found.base_url.removesuffix("/v1")
-    listed = await server.ask(f"{root}/v1/models")
-    reply = await server.ask(f"{root}/v1/messages", b"")
-    return found._replace(models=tuple(models_of(listed.text)), error=server.refused(reply))
-
-
-async def _with_facts(server: _Server, found: Survey, listed: _Reply) -> Survey:
+async def _with_facts(server: _Server, found: Survey) -> Survey:
     """The same, with what a server of this kind says of its models elsewhere."""
-    if found.provider is not None:
+    if found.provider is not None or found.error is not None:
         return found
-    owners = {str(entry.get("owned_by")) for entry in _objects(member(listed.value, "data"))}
-    provider = next((_OWNERS[owner] for owner in owners if owner in _OWNERS), None)
     models = found.models
+    provider = next((_OWNERS[model.owner] for model in models if model.owner in _OWNERS), None)
     if provider is None and any(model.context_window for model in models):
         return found
     if provider is None and member((await server.ask(f"{server.root}/api/version")).value, "version"):
         provider = "ollama"
     if provider == "llama_cpp" and len(models) == 1:  # with several it starts one when it is asked for it
         props = (await server.ask(f"{server.root}/props")).value
-        window = member(props, "default_generation_settings", "n_ctx") or models[0].context_window
-        models = (models[0]._replace(context_window=window, takes_images=member(props, "modalities", "vision")),)
+        window = _tokens(member(props, "default_generation_settings", "n_ctx")) or models[0].context_window
+        sees = member(props, "modalities", "vision") is True
+        models = (models[0]._replace(context_window=window, takes_images=sees),)
     elif provider in {None, "lm_studio"}:
         reply = await server.ask(f"{server.root}/api/v0/models")
         if any("max_context_length" in entry for entry in _objects(member(reply.value, "data"))):
@@ -187,42 +178,35 @@ async def _with_facts(server: _Server, found: Survey, listed: _Reply) -> Survey:
 async def _loaded(server: _Server) -> dict[str, int]:
     """The windows of the models that an Ollama has loaded."""
     running = (await server.ask(f"{server.root}/api/ps")).value
-    windows = {str(entry.get("name")): entry.get("context_length") for entry in _objects(member(running, "models"))}
-    return {name: window for name, window in windows.items() if isinstance(window, int) and window > 0}
+    windows = {
+        str(entry.get("name")): _tokens(entry.get("context_length")) for entry in _objects(member(running, "models"))
+    }
+    return {name: window for name, window in windows.items() if window}
 
 
 async def _shown(server: _Server, model: ListedModel, loaded: dict[str, int]) -> ListedModel | None:
     """The model with what an Ollama says of it; None if it is not for chat."""
     said = (await server.ask(f"{server.root}/api/show", encode({"model": model.name}))).value
-    known = member(said, "capabilities")
-    if not isinstance(known, list):
+    can, info = member(said, "capabilities"), member(said, "model_info")
+    if not isinstance(can, list) or not isinstance(info, dict):
         return model
-    chosen = _NUM_CTX.search(str(member(said, "parameters")))
-    info = member(said, "model_info") or {}
-    most = next((value for key, value in info.items() if key.endswith(".context_length")), None)
-    window = loaded.get(model.name) or (int(chosen[1]) if chosen else most)
-    told = model._replace(context_window=window, takes_images="vision" in known, calls_tools="tools" in known)
-    return told if "completion" in known else None
+    most = next((_tokens(value) for key, value in info.items() if key.endswith(".context_length")), None)
+    told = ListedModel(model.name, loaded.get(model.name, most), "vision" in can, "tools" in can)
+    return told if "completion" in can else None
 
 
-def _known(base_url: str) -> Provider | None:
-    """The provider whose own address this is."""
-    parts = urlsplit(base_url)
-    for provider in PROVIDERS:
-        own = urlsplit(provider.base_url or "")
-        if parts.hostname == own.hostname != "127.0.0.1":
-            return provider
-    return None
-
-
-def _via(known: Provider | None) -> str:
-    """How a provider is asked. Its own address has an API that is asked directly."""
-    return "chat" if known is None or known.via == "litellm" else known.via
+def _tokens(value: Any) -> int | None:
+    return value if type(value) is int and value > 0 else None
 
 
 def _candidates(base_url: str) -> list[str]:
     """The addresses that may be meant: the given one first."""
     return [base_url] if _VERSIONED.search(base_url) else [base_url, f"{_root(base_url)}/v1"]
+
+
+def _url(base_url: str, path: str) -> str:
+    """People write the addresses of Messages servers with or without their version."""
+    return f"{base_url.removesuffix('/v1') if path.startswith('/v1/') else base_url}{path}"
 
 
 def _root(base_url: str) -> str:

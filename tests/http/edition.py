@@ -5,3 +5,5 @@ from typing import Final
 from tests.wire.program import COMMAND
 
 IS_NEXT: Final = "next" in COMMAND
+PLAIN: Final = ("chat",) if IS_NEXT else ("chat", "litellm")
+"""The ways to ask a plain chat server: the new edition asks it directly, whatever `via` says."""

@@ -236,7 +236,7 @@ def test_a_client_that_leaves_stops_the_upstream(script: list[Step], stream: boo
             client.gone.set()
             await until(lambda: up.gone == 1, 2)
             await case.over()
-            assert case.turn.finish == "left"
+            assert case.turn.finish == "disconnected"
             assert not client.finished
 
     run(test())

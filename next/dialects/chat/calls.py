@@ -12,14 +12,14 @@ Any other fragment continues the current call at its index. A call is opened whe
 
 from typing import Any
 
-from ...emitter.deltas import Broke, CallArguments, CallOpened, Delta, ProviderStateAdded
+from ...emitter.deltas import Broke, CallArguments, CallOpened, Deltas, ProviderStateAdded
 from ...types.json import Json, as_object, as_text, decode, encode, is_object
 from ...types.problems import Problem
 from .state import state_of_call, without_signature
 
 _RUN_UPSTREAM = "srvtoolu_"
 """The prefix of the ids of calls that Claude's own server has run: clients must not run them."""
-_NAMELESS = Problem(code="upstream_error", message="The model's server sent a tool call without a name.")
+_NAMELESS = Problem("upstream_error", "The model's server sent a tool call without a name.")
 
 
 class _Call:
@@ -57,7 +57,7 @@ class CallReader:
         """Whether the arguments of every call are valid JSON or empty."""
         return all(decode("".join(call.arguments).strip() or "{}") is not None for call in self._calls)
 
-    def read(self, fragment: Json) -> list[Delta]:
+    def read(self, fragment: Json) -> Deltas:
         """The deltas of one entry of `delta.tool_calls`."""
         function = as_object(fragment.get("function"))
         index = fragment.get("index")
@@ -69,7 +69,7 @@ class CallReader:
         call = self._call(index if isinstance(index, int) else 0, call_id, name)
         if call.call_id.startswith(_RUN_UPSTREAM):
             return []
-        deltas: list[Delta] = []
+        deltas: Deltas = []
         state = self._new_state(call, fragment) if self._keeps_state else {}
         if call.name and state:
             deltas.append(ProviderStateAdded(state, call.key))
@@ -85,7 +85,7 @@ class CallReader:
                 deltas.append(CallArguments(call.key, arguments))
         return deltas
 
-    def rest(self) -> list[Delta]:
+    def rest(self) -> Deltas:
         """What is wrong with the calls at the end of the stream."""
         nameless = any(not call.name and not call.call_id.startswith(_RUN_UPSTREAM) for call in self._calls)
         return [Broke(_NAMELESS)] if nameless else []

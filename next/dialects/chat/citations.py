@@ -17,7 +17,7 @@ text refers, is left out and counted.
 import re
 from typing import Any, NamedTuple
 
-from ...emitter.deltas import AnnotationAdded, Delta
+from ...emitter.deltas import AnnotationAdded, Delta, Deltas
 from ...types.json import Json, as_text, encode, objects
 from ..usage import count
 
@@ -54,7 +54,7 @@ class Citations:
         self._texts.append(text)
         self._length += len(text)
 
-    def read(self, chunk: Json, delta: Json) -> list[Delta]:
+    def read(self, chunk: Json, delta: Json) -> Deltas:
         """The citations that can be sent after this chunk: new ones, and those whose text has arrived by now."""
         if grounding := objects(chunk.get("vertex_ai_grounding_metadata")):
             self._supports += grounding
@@ -68,7 +68,7 @@ class Citations:
             self.waiting = [cited for cited in self.waiting if cited.end > self._length]
         return [self._delta(cited) for cited in due]
 
-    def rest(self) -> list[Delta]:
+    def rest(self) -> Deltas:
         """The citations that remain at the end: those whose offsets need the whole text, and those still waiting."""
         waiting, self.waiting = self.waiting, []
         text = "".join(self._texts) if self._supports or self._sources else ""

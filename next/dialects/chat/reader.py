@@ -16,6 +16,7 @@ from ...emitter.deltas import (
     Broke,
     CallArguments,
     Delta,
+    Deltas,
     ImageWritten,
     ProviderStateAdded,
     ReasoningDelta,
@@ -25,7 +26,7 @@ from ...emitter.deltas import (
     UsageReported,
 )
 from ...fetching.media_types import sniffed_base64
-from ...types.json import Json, as_object, as_text, objects
+from ...types.json import Json, as_object, objects
 from ...types.problems import Problem
 from ..usage import UsageReader
 from .calls import CallReader
@@ -44,10 +45,10 @@ class ThinkTags:
     def __init__(self) -> None:
         self._phase: Literal["start", "reasoning", "text"] = "start"
         self._held = ""
-        self._logprobs: list[dict[str, Any]] = []
+        self._logprobs: list[Json] = []
         """Those of the held text, while it may still be no reasoning."""
 
-    def split(self, delta: TextDelta) -> list[Delta]:
+    def split(self, delta: TextDelta) -> Deltas:
         """The deltas that are certain so far; text that may be the beginning of a tag is held back."""
         if self._phase == "text":
             return [delta]
@@ -68,7 +69,7 @@ class ThinkTags:
         self._held = reasoning[len(reasoning) - size :]
         return [ReasoningDelta(reasoning[: len(reasoning) - size])]
 
-    def rest(self) -> list[Delta]:
+    def rest(self) -> Deltas:
         """The text that is still held back, at the end of the stream."""
         held, self._held = self._held, ""
         if self._phase == "reasoning":
@@ -77,7 +78,7 @@ class ThinkTags:
         return [TextDelta(held, self._logprobs)] if held else []
 
 
-def _last_logprobs(characters: int, logprobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _last_logprobs(characters: int, logprobs: list[Json]) -> list[Json]:
     """The log probabilities of the tokens at the end of a piece of text."""
     start = len(logprobs)
     while start and characters > 0:
@@ -104,7 +105,7 @@ _END = Stopped("end")
 _FAILURES = frozenset({"error", "abort", "insufficient_system_resource"})
 """Reasons that are failures: OpenRouter's when a model failed, vLLM's and DeepSeek's when they stopped within an
 answer."""
-_REPORTED = Problem(code="upstream_error", message="The model's server reported an error while it answered.")
+_REPORTED = Problem("upstream_error", "The model's server reported an error while it answered.")
 _MOST_ALTERNATIVES = 20
 """Alternative tokens at one position: as many as a client may ask for."""
 _IMPOSSIBLE = 1e300
@@ -133,11 +134,11 @@ class ChunkReader:
         """Citations that cannot be sent."""
         return self._citations.left_out
 
-    def read(self, chunk: Json) -> list[Delta]:
+    def read(self, chunk: Json) -> Deltas:
         """The deltas in one chunk."""
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
-        deltas: list[Delta] = []
+        deltas: Deltas = []
         if isinstance(choice, dict):
             delta = choice.get("delta") or choice.get("message")
             if isinstance(delta, dict):
@@ -146,7 +147,8 @@ class ChunkReader:
                     deltas += self._citations.read(chunk, delta)
                 if not _IMAGES_AND_CALLS.isdisjoint(delta):
                     deltas += self._images_and_calls(delta)
-            if reason := as_text(choice.get("finish_reason")):
+            reason = choice.get("finish_reason")
+            if reason and isinstance(reason, str):
                 deltas += self._stop(reason.lower())
         if _COUNTS.isdisjoint(chunk) and not (isinstance(choice, dict) and "usage" in choice):
             return deltas
@@ -154,20 +156,21 @@ class ChunkReader:
             deltas.append(UsageReported(usage))
         return deltas
 
-    def rest(self) -> list[Delta]:
+    def rest(self) -> Deltas:
         """The deltas that were held back, at the end of the stream."""
         return [*(self._tags.rest() if self._tags else []), *self._citations.rest(), *self._calls.rest()]
 
-    def _stop(self, reason: str) -> list[Delta]:
+    def _stop(self, reason: str) -> Deltas:
         if reason in _FAILURES:
             return [Broke(_REPORTED)]
         if reason == UNSTATED and not self._calls.are_complete:
             return []  # the answer was cut
         return [_STOPPED.get(reason, _END)]
 
-    def _delta(self, delta: Json, logprobs: Any) -> list[Delta]:
-        deltas: list[Delta] = []
-        if reasoning := as_text(delta.get("reasoning_content") or delta.get("reasoning")):
+    def _delta(self, delta: Json, logprobs: Any) -> Deltas:
+        deltas: Deltas = []
+        reasoning = delta.get("reasoning_content") or delta.get("reasoning")
+        if reasoning and isinstance(reasoning, str):
             self._has_plain_reasoning = True
             deltas.append(self._reasoning(reasoning))
         elif "reasoning_details" in delta and not self._has_plain_reasoning:
@@ -181,13 +184,14 @@ class ChunkReader:
             for part in objects(content):
                 deltas += self._part(part, logprobs)
                 logprobs = None  # those of all parts came with the first
-        if refusal := as_text(delta.get("refusal")):
+        refusal = delta.get("refusal")
+        if refusal and isinstance(refusal, str):
             self.written += len(refusal)
             deltas.append(RefusalDelta(refusal))
         return deltas
 
-    def _images_and_calls(self, delta: Json) -> list[Delta]:
-        deltas: list[Delta] = []
+    def _images_and_calls(self, delta: Json) -> Deltas:
+        deltas: Deltas = []
         for image in objects(delta.get("images")):
             deltas += self._image(image)
         for fragment in objects(delta.get("tool_calls")):
@@ -197,7 +201,7 @@ class ChunkReader:
             deltas += self._call({"function": legacy})
         return deltas
 
-    def _text(self, text: str, logprobs: Any) -> list[Delta]:
+    def _text(self, text: str, logprobs: Any) -> Deltas:
         self.written += len(text)
         self._citations.add_text(text)
         delta = TextDelta(text, _read_logprobs(logprobs) if logprobs and self._logprobs else [])
@@ -207,7 +211,7 @@ class ChunkReader:
         self.written += len(text)
         return ReasoningDelta(text)
 
-    def _part(self, part: Json, logprobs: Any) -> list[Delta]:
+    def _part(self, part: Json, logprobs: Any) -> Deltas:
         """A part of a content list."""
         if isinstance(part.get("text"), str):
             return self._text(part["text"], logprobs)
@@ -216,7 +220,7 @@ class ChunkReader:
         pieces = objects(part.get("thinking"))
         return [self._reasoning(piece["text"]) for piece in pieces if isinstance(piece.get("text"), str)]
 
-    def _image(self, part: Json) -> list[Delta]:
+    def _image(self, part: Json) -> Deltas:
         """An image. One that is given by URL becomes a Markdown link in the text, for the client to fetch."""
         image = part.get("image_url")
         url = image.get("url") if isinstance(image, dict) else image
@@ -230,7 +234,7 @@ class ChunkReader:
         kind = sniffed_base64(data) or head[5:].partition(";")[0].lower()
         return [ImageWritten(data, kind.removeprefix("image/") if "/" in kind else "")]
 
-    def _call(self, fragment: Json) -> list[Delta]:
+    def _call(self, fragment: Json) -> Deltas:
         deltas = self._calls.read(fragment)
         self.written += sum(len(delta.text) for delta in deltas if isinstance(delta, CallArguments))
         return deltas

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from ...prompt.nouns import Image, Model, Prompt, ToolOutput, User, WebSearch
 from ...providers.claude import Claude, claude_of
 from ...tools.base import FunctionSpec
-from ...types.json import Json
+from ...types.json import Json, given
 from ...types.problems import Warning, Warnings
 from ..cache_marks import cache_mark, unmarked
 from .blocks import THOUGHTS
@@ -73,10 +73,13 @@ def body(prompt: Prompt, model: Model) -> tuple[Json, Warnings]:
 
 
 def _tool(spec: FunctionSpec) -> Json:
-    tool: Json = {"name": spec.name, "input_schema": {"type": "object", **(spec.parameters or {"properties": {}})}}
-    if spec.description:
-        tool["description"] = spec.description
-    return {**tool, "strict": True} if spec.strict else tool
+    tool = {
+        "name": spec.name,
+        "input_schema": {"type": "object", **(spec.parameters or {"properties": {}})},
+        "description": spec.description or None,
+        "strict": spec.strict or None,
+    }
+    return given(tool)
 
 
 def _tool_choice(prompt: Prompt, claude: Claude | None, warnings: Warnings) -> Json:
@@ -99,11 +102,8 @@ def _web_search(search: WebSearch) -> Json:
     tool: Json = {"type": "web_search_20250305", "name": "web_search"}
     if search.domains or search.blocked:
         tool["allowed_domains" if search.domains else "blocked_domains"] = list(search.domains or search.blocked)
-    if search.most is not None:
-        tool["max_uses"] = search.most
-    if search.location is not None:
-        tool["user_location"] = {"type": "approximate", **search.location}
-    return tool
+    location = None if search.location is None else {"type": "approximate", **search.location}
+    return given({**tool, "max_uses": search.most, "user_location": location})
 
 
 def _sampling(given: Json, claude: Claude | None, warnings: Warnings, *, thinks: bool) -> Json:

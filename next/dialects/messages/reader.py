@@ -20,7 +20,7 @@ from ...types.response import Usage
 from ..usage import UsageReader
 from .blocks import BLOCKS, THOUGHTS, Block
 
-_NAMELESS = Problem(code="upstream_error", message="The model's server sent a tool call without a name.")
+_NAMELESS = Problem("upstream_error", "The model's server sent a tool call without a name.")
 _STOPPED = {
     "max_tokens": d.Stopped("length"),
     "model_context_window_exceeded": d.Stopped("length"),
@@ -73,7 +73,7 @@ class EventReader:
         told = [Warning("output", "unknown parts", f"{_UNKNOWN}: {names}.")] if names else []
         return [*told, Warning("output", "pause", _PAUSED)] if self._is_paused else told
 
-    def read(self, event: Json) -> list[d.Delta]:
+    def read(self, event: Json) -> d.Deltas:
         """The deltas in one event."""
         match event.get("type"):
             case "content_block_delta":
@@ -92,12 +92,12 @@ class EventReader:
             case kind:
                 return self._pass_over(kind)
 
-    def rest(self) -> list[d.Delta]:
+    def rest(self) -> d.Deltas:
         """The end of the blocks that are still open. Their thoughts cannot be sent back: the signature is missing."""
         self._keeps_state = False
         return self._end_all()
 
-    def _more(self, event: Json) -> list[d.Delta]:
+    def _more(self, event: Json) -> d.Deltas:
         block, delta = self._open.get(_index(event)), event.get("delta")
         if block is None or not isinstance(delta, dict):
             return []
@@ -106,7 +106,7 @@ class EventReader:
         text = block.add(delta)
         return self._wrote(block, text) if text and kind != "signature_delta" else []
 
-    def _wrote(self, block: Block, text: str) -> list[d.Delta]:
+    def _wrote(self, block: Block, text: str) -> d.Deltas:
         self.written += len(text)
         match block.type:
             case "text":
@@ -118,7 +118,7 @@ class EventReader:
             case _:
                 return []
 
-    def _begin(self, event: Json) -> list[d.Delta]:
+    def _begin(self, event: Json) -> d.Deltas:
         index, content = _index(event), event.get("content_block")
         if not isinstance(content, dict):
             return []
@@ -132,7 +132,7 @@ class EventReader:
         self._open[index] = block
         return [*deltas, *self._begun(block, index)]
 
-    def _begun(self, block: Block, index: int) -> list[d.Delta]:
+    def _begun(self, block: Block, index: int) -> d.Deltas:
         """What comes with the beginning of a block."""
         match block.type:
             case "text" | "thinking":
@@ -152,17 +152,17 @@ class EventReader:
                 del self._open[index]
                 return self._pass_over(kind)
 
-    def _found(self, call: Block, result: Block) -> list[d.Delta]:
+    def _found(self, call: Block, result: Block) -> d.Deltas:
         """A search is two blocks: both go back as they came, and a client is shown one item."""
         pages, query = result.given.get("content"), call.input.get("query")
         urls = tuple([page["url"] for page in objects(pages) if isinstance(page.get("url"), str)])
         made = d.SearchMade(as_text(query), urls, failed=not isinstance(pages, list))
         return [*self._state({BLOCKS: [call.whole, result.whole], SEARCHES: 1}), made]
 
-    def _state(self, fields: Json) -> list[d.Delta]:
+    def _state(self, fields: Json) -> d.Deltas:
         return [d.ProviderStateAdded(fields)] if self._keeps_state else []
 
-    def _end(self, index: int) -> list[d.Delta]:
+    def _end(self, index: int) -> d.Deltas:
         block = self._open.pop(index, None)
         if block is None:
             return []
@@ -175,17 +175,17 @@ class EventReader:
         self.citations_left_out += len(block.citations) - len(pages)
         return [d.AnnotationAdded(page, from_start=len(block.text("text"))) for page in pages]  # of the whole block
 
-    def _end_all(self) -> list[d.Delta]:
+    def _end_all(self) -> d.Deltas:
         return [delta for index in list(self._open) for delta in self._end(index)]
 
-    def _counted(self, holder: Any) -> list[d.Delta]:
+    def _counted(self, holder: Any) -> d.Deltas:
         usage = self._usage.read(as_object(holder))
         if usage is None:
             return []
         self._used = usage.plus(self._used_before)
         return [d.UsageReported(self._used)]
 
-    def _stop(self, delta: Any) -> list[d.Delta]:
+    def _stop(self, delta: Any) -> d.Deltas:
         if not (reason := as_text(as_object(delta).get("stop_reason"))):
             return []
         deltas = self._end_all()
@@ -194,7 +194,7 @@ class EventReader:
             deltas.append(d.RefusalDelta(as_text(as_object(delta.get("stop_details")).get("explanation"))))
         return [*deltas, _STOPPED.get(reason, d.Stopped("end"))]
 
-    def _pass_over(self, kind: Any) -> list[d.Delta]:
+    def _pass_over(self, kind: Any) -> d.Deltas:
         self._unknown[str(kind)[:64]] = None
         return []
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from ...prompt.limits import instructed, instruction
+from ...prompt.build import instructed, instruction
 from ...prompt.nouns import Model, Prompt
 from ...tools.base import FunctionSpec
 from ...types.json import Json, as_object, encode, without

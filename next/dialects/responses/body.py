@@ -11,8 +11,8 @@ from typing import Any
 
 from ...fetching.policy import check_url, is_data_uri
 from ...history.sealing import VERSION, Sealer
+from ...prompt.build import effort
 from ...prompt.items import REFUSED, SEALED_SUMMARY, UNREADABLE
-from ...prompt.limits import effort
 from ...prompt.nouns import Model
 from ...types.json import Json, without
 from ...types.problems import Warnings

@@ -23,7 +23,7 @@ from ...emitter.response import Lifecycle
 from ...emitter.rules import CUT, CUT_IN_A_CALL, Ending, Kind, Reason
 from ...history.sealing import Sealer
 from ...prompt.nouns import Model
-from ...types.events import Event, Relayed, RelayedLast
+from ...types.events import Event, Events, Relayed, RelayedLast
 from ...types.json import Json, as_object, is_object
 from ...types.problems import STATUS, Problem, Warning
 from ...types.redact import cleaned
@@ -71,7 +71,7 @@ class RelayExchange:
         """The finished items."""
         return self._items.done
 
-    def receive(self, event: Json) -> list[Event]:
+    def receive(self, event: Json) -> Events:
         """The events for one event of the server."""
         if self._lifecycle.for_codex:
             event = without_refusals(event)
@@ -92,29 +92,29 @@ class RelayExchange:
         self._growing = event if isinstance(event.get("delta"), str) else {}
         return [*events, self._sent(event)]
 
-    def sign_of_life(self) -> list[Event]:
+    def sign_of_life(self) -> Events:
         """An empty delta of what is growing; otherwise `in_progress` again."""
         if self._growing:
             empty: Json = {"logprobs": []} if "logprobs" in self._growing else {}
             return [self._sent({**self._growing, "delta": "", **empty})]
         return self._opened("") or [self._in_progress()]
 
-    def end(self) -> list[Event]:
+    def end(self) -> Events:
         """The last events, when the server closed its stream without one."""
         return self.fail(CUT)
 
-    def fail(self, problem: Problem) -> list[Event]:
+    def fail(self, problem: Problem) -> Events:
         """The last events of a response that fails because of this problem."""
         self.problem = problem
         error = {"code": problem.failed_code, "message": problem.failed_message, "type": problem.type}
         error |= {"param": problem.param} if problem.param else {}
         return self._ended("failure", {"completed_at": None, "incomplete_details": None, "error": error})
 
-    def stop(self, reason: Reason) -> list[Event]:
+    def stop(self, reason: Reason) -> Events:
         """The last events of a response that its client ends."""
         return self._ended(reason, {"incomplete_details": {"reason": self._lifecycle.endings[reason].details}})
 
-    def _opened(self, name: str) -> list[Event]:
+    def _opened(self, name: str) -> Events:
         """The opening events that must come before this one and did not."""
         if self._response:
             is_told = self._talks or name in {"response.in_progress", "response.queued"}
@@ -124,9 +124,9 @@ class RelayExchange:
         self._response = self._with_ours({})
         return events
 
-    def _of_response(self, name: str, event: Json, response: Json) -> list[Event]:
+    def _of_response(self, name: str, event: Json, response: Json) -> Events:
         """The events for one with the whole response."""
-        events: list[Event] = []
+        events: Events = []
         if name != "response.created" or self._lifecycle.begun:
             events = self._opened(name)
         if name == "response.created":
@@ -171,9 +171,9 @@ class RelayExchange:
         error["message"] = message = cleaned(str(error["message"]), key.get_secret_value() if key else "")
         self._response["error"], code = error, str(error["code"])
         wait = 5 if code == "rate_limit_exceeded" else None
-        return Problem(code=code if code in STATUS else "upstream_error", message=message, retry_after=wait)
+        return Problem(code if code in STATUS else "upstream_error", message, retry_after=wait)
 
-    def _ended(self, reason: Reason, members: Json, event: Json | None = None) -> list[Event]:
+    def _ended(self, reason: Reason, members: Json, event: Json | None = None) -> Events:
         """The events that end what is open, and the last: the server's own, or one of ours with these members."""
         ending = self._lifecycle.endings[reason]
         kind = str(ending.event.__struct_config__.tag)
@@ -189,9 +189,9 @@ class RelayExchange:
         body = {**(event or {}), "type": kind, "response": told, "sequence_number": number}
         return [*events, RelayedLast(sequence_number=number, response=known, body=body)]
 
-    def _closed(self, ending: Ending) -> list[Event]:
+    def _closed(self, ending: Ending) -> Events:
         """The events that end what is open: messages and reasoning as the table says, calls never."""
-        events: list[Event] = []
+        events: Events = []
         for index, item in sorted(self._items.open.items()):
             outcome = ending.items[Kind.MESSAGE] if item.added.get("type") in PROSE else "dropped"
             if outcome == "completed" or outcome == "incomplete":

@@ -92,4 +92,6 @@ def _counted(body: Json) -> Json:
 
 
 _COUNTER = Counter("/responses/input_tokens", "input_tokens", _counted, is_sure=True)
-RESPONSES = Dialect("/responses", EventFrames, failure, ("instructions", "input", "tools"), counters=(_COUNTER,))
+RESPONSES = Dialect(
+    "/responses", EventFrames, failure, ("instructions", "input", "tools"), relays=True, counters=(_COUNTER,)
+)

@@ -3,6 +3,7 @@
 import { fold, h, json, note, text } from "./dom.js";
 
 const AT_ONCE = 60; // items; those before them are folded
+const RULES = 400; // characters of rules that are not folded
 
 export const isCall = (item) => /_call$/.test(item?.type) && !/^(image_generation|web_search)/.test(item.type);
 export const isOutput = (item) => /_output$/.test(item?.type);
@@ -61,6 +62,10 @@ function block(item) {
   const title = name ? `${type} · ${namespace ? `${namespace}.` : ""}${name}` : type === "message" ? role : type;
   if (type === "reasoning") return thought(item);
   const kind = type === "message" ? "message" : isOutput(item) ? "output" : "call";
+  const size = JSON.stringify(item.content ?? "").length;
+  if (/^(developer|system)$/.test(role) && size > RULES) {
+    return fold([role, `${size} characters`], () => partsOf(item), { kind: "item message" });
+  }
   const parts = partsOf(item);
   const words = status === "incomplete" || status === "failed" ? [title, status] : [title];
   const element = h("article", { className: `item ${kind}`, data: { role: role ?? "" } });

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { count, h, money, ms } from "./dom.js";
-import { outcomeOf } from "./turn.js";
+import { outcomeOf, wordsOf } from "./turn.js";
 
 const CHOICES = ["model", "finish", "call", "key"];
 const FIELDS = ["text", "longer", ...CHOICES];
@@ -48,11 +48,12 @@ export function turnList(place, filter, changed) {
     const parts = [
       ["model", row.model || "no model"],
       ["outcome", outcomeOf(row)],
-      ["said", row.said || row.answered || "nothing was said"],
+      ["said", wordsOf(row)],
       ["called", calls && `→ ${calls}`],
       ["dim", [new Date(1000 * row.began).toLocaleTimeString(),
         row.tokens && `${count(row.tokens.input)} → ${count(row.tokens.output)}`, row.total_ms && ms(row.total_ms),
-        money(row.cost), row.asks > 1 && `${row.asks} asks`, row.key].filter(Boolean).join(" · ")],
+        money(row.cost), row.asks > 1 && `${row.asks} asks`, row.key !== "anyone" && row.key]
+        .filter(Boolean).join(" · ")],
     ];
     const spans = parts.map(([name, text]) => (text ? h("span", { className: name }, text) : null));
     const finish = row.state === "running" ? "running" : row.finish;
@@ -68,7 +69,8 @@ export function turnList(place, filter, changed) {
     const some = opened.has(number) ? all : all.slice(0, AT_ONCE);
     const more = h("button", { type: "button", className: "plain", onclick: () => (opened.add(number), draw()) },
       `${all.length - some.length} more turns`);
-    return h("li", { className: "talk" }, h("a", { href: `#conversation/${number}` }, words.filter(Boolean).join(" · ")),
+    const title = h("a", { href: `#conversation/${number}` }, words.filter(Boolean).join(" · "));
+    return h("li", { className: "talk" }, title,
       h("ul", {}, ...some.map(link), some.length < all.length ? h("li", {}, more) : null));
   }
 
@@ -78,7 +80,8 @@ export function turnList(place, filter, changed) {
     const seen = place.scrollTop ? links().find((each) => each.getBoundingClientRect().bottom > top) : null;
     const before = seen?.getBoundingClientRect().top;
     place.replaceChildren(...groups().map(group));
-    if (!place.childElementCount) place.append(h("li", { className: "dim empty" }, rows.size ? "No turn fits." : EMPTY));
+    const empty = h("li", { className: "dim empty" }, rows.size ? "No turn fits." : EMPTY);
+    if (!place.childElementCount) place.append(empty);
     const now = seen && links().find((each) => each.getAttribute("href") === seen.getAttribute("href"));
     if (now) place.scrollTop += now.getBoundingClientRect().top - before; // what is read does not move
     mark();
@@ -120,9 +123,13 @@ export function turnList(place, filter, changed) {
     draw();
   }
 
+  /** The filters, as in an address. */
+  function query() {
+    return new URLSearchParams(FIELDS.map((name) => [name, value(name)]).filter((entry) => entry[1])).toString();
+  }
+
   function entered() {
-    const entries = FIELDS.map((name) => [name, value(name)]).filter((entry) => entry[1]);
-    changed(new URLSearchParams(entries).toString());
+    changed(query());
     draw();
     clearTimeout(waiting);
     waiting = setTimeout(look, WAIT);
@@ -133,6 +140,7 @@ export function turnList(place, filter, changed) {
   filter.addEventListener("reset", () => setTimeout(entered));
 
   return {
+    query,
     /** The rows that changed, and the numbers of all that are kept. */
     told({ rows: news, kept }) {
       for (const row of news) rows.set(row.number, row);

@@ -1,7 +1,7 @@
 // The page: what its address names, the key, the theme, and keyboard shortcuts.
 
 import { feed, get } from "./api.js";
-import { h, note } from "./dom.js";
+import { h, note, redraw } from "./dom.js";
 import { turnList } from "./list.js";
 import { form } from "./send.js";
 import { talkView } from "./talk.js";
@@ -13,6 +13,7 @@ const $ = (id) => document.getElementById(id);
 let about = {};
 let listening = null;
 let showing = new AbortController(); // what is shown now
+let heard = () => {}; // what is shown hears of what is new in the list, too
 let page = null; // the elements of a new request, which stay
 const list = turnList($("turns"), $("filter"), (query) => goTo(location.hash.slice(1).split("?")[0], query));
 
@@ -30,7 +31,7 @@ function listen() {
   listening?.abort();
   listening = new AbortController();
   list.empty();
-  feed((news) => list.told(news), showState, listening.signal);
+  feed((news) => (list.told(news), heard(news)), showState, listening.signal);
 }
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -67,9 +68,14 @@ async function showTurn(number, tab, signal) {
   }
 }
 
+/** Shows a conversation, and again whenever something in it changes. */
 async function showTalk(number, signal) {
-  const { turns } = await get(`/inspector/conversations/${number}`, signal);
-  if (!signal.aborted) $("view").replaceChildren(talkView(number, turns));
+  const draw = async () => {
+    const { turns } = await get(`/inspector/conversations/${number}`, signal);
+    if (!signal.aborted) redraw($("view"), [talkView(number, turns)]);
+  };
+  heard = ({ rows }) => !signal.aborted && rows.some((row) => row.conversation === number) && draw().catch(() => {});
+  await draw();
 }
 
 /** Shows what the address names. */
@@ -80,6 +86,7 @@ async function follow({ first = false } = {}) {
   showing = new AbortController();
   const { signal } = showing;
   if (first || query) list.filterBy(query);
+  else goTo(path, list.query());
   list.choose(kind ? `#${kind}/${number}` : "#");
   try {
     if (kind === "turn") await showTurn(Number(number), tab, signal);

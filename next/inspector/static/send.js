@@ -12,13 +12,14 @@ const NOT_KEPT = "Parts of this request are not kept, such as keys and images: w
 const EFFORTS = ["", "none", "minimal", "low", "medium", "high", "xhigh"];
 
 /** Sends a body, and draws what comes into `place`; resolves with the detail. */
-async function run(body, place, signal, options) {
+async function run(body, place, signal, options, before = {}) {
   let view = null;
   let due = null;
   const draw = (detail) => {
     due = null;
-    if (view) view.show(detail);
-    else place.append((view = turnView(detail, options)).element);
+    const all = { ...before, ...detail };
+    if (view) view.show(all);
+    else place.append((view = turnView(all, options)).element);
   };
   const changed = (detail) => (view ? (due ??= setTimeout(() => draw(detail), PAUSE)) : draw(detail));
   const detail = await send(body, changed, signal);
@@ -169,7 +170,8 @@ export function again(detail) {
     stopping = new AbortController();
     const place = h("div");
     runs.replaceChildren(turnView(detail, { title: `${detail.row.model} · before` }).element, place);
-    run(asked, place, stopping.signal, { title: `${asked.model} · now` });
+    const { changes } = detail; // what was there before is folded here, too
+    run(asked, place, stopping.signal, { title: `${asked.model} · now` }, { changes });
   });
   return element;
 }

@@ -2,7 +2,7 @@
 
 import { count, fold, folded, grid, h, money, ms, note } from "./dom.js";
 import { byCall, dialogue, isCall, isOutput, itemsOf } from "./items.js";
-import { outcomeOf } from "./turn.js";
+import { isPrepared, outcomeOf, wordsOf } from "./turn.js";
 
 const UNSEEN = new Set(["client_metadata", "generate", "metadata"]); // settings that no model sees
 
@@ -28,7 +28,7 @@ function table(turns) {
   const names = ["Turn", "Words or calls", "In", "Cached", "Out", "First token", "Total", "Outcome"];
   const lines = turns.map(({ row }, index) => {
     const { tokens } = row;
-    const words = row.calls.length ? `→ ${row.calls.join(", ")}` : row.answered || row.said;
+    const words = row.calls.length ? `→ ${row.calls.join(", ")}` : row.answered || wordsOf(row);
     const before = turns[index - 1]?.row.tokens?.cached ?? 0;
     const lost = tokens && tokens.cached < before / 2;
     const cells = [words, tokens ? count(tokens.input) : "", tokens?.cached ? count(tokens.cached) : lost ? "lost" : "",
@@ -50,18 +50,18 @@ function section({ row, new: news, output, instructions, changes }, index, known
     ` · ${new Date(1000 * row.began).toLocaleTimeString()} · ${row.model} · ${outcomeOf(row)}`);
   return h("section", { className: "part" }, title,
     folded("Instructions", instructions),
-    ...notes(changes), ...dialogue(said, known), ...dialogue(itemsOf(output), known));
+    ...notes(changes, row), ...dialogue(said, known), ...dialogue(itemsOf(output), known));
 }
 
 /** What changed since the turn before, where it is worth a line. */
-export function notes(changes) {
+function notes(changes, row) {
   if (!changes) return [];
   const { continues, instructions, tools, differs } = changes;
   const settings = changes.settings.filter((name) => !UNSEEN.has(name));
   const named = [...tools.added.map((name) => `+ ${name}`), ...tools.removed.map((name) => `− ${name}`),
     ...tools.changed.map((name) => `${name} changed`)];
   const lines = [
-    continues ? "" : "The conversation before was changed, not only continued.",
+    continues || isPrepared(row) ? "" : "The conversation before was changed, not only continued.",
     instructions === "same" ? "" : `Instructions ${instructions}.`,
     named.length ? `Tools: ${named.join(", ")}.` : "",
     settings.length ? `Settings changed: ${settings.join(", ")}.` : "",

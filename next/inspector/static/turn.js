@@ -5,6 +5,7 @@ import { count, fold, folded, grid, h, json, money, ms, note, tabs, text } from 
 import { byCall, dialogue, isCall, isOutput, itemsOf, outputOf } from "./items.js";
 
 const NO_EVENTS = "There were no events: it was refused, or the client wanted no stream.";
+const ELSEWHERE = "What the upstream was asked is told by the list of turns, where this server keeps them.";
 const NO_REQUEST = "The request is no JSON object.";
 
 /** How a turn ended, in a word or two. */
@@ -13,6 +14,12 @@ export function outcomeOf({ state, finish, status, error }) {
   if (finish === "completed") return finish;
   return [status === 200 ? "" : status, error || finish].filter(Boolean).join(" ");
 }
+
+/** What a turn was about; Codex opens a websocket with a request that only prepares. */
+export const wordsOf = (row) =>
+  (isPrepared(row) ? "Only prepared: the client wanted no answer." : row.said || row.answered || "nothing was said");
+
+export const isPrepared = ({ asks, finish }) => asks === 0 && finish === "completed";
 
 /** The name of an upstream for people: `--upstream` gives it no name of its own. */
 export const upstreamOf = ({ upstream }) => (upstream === "upstream" ? "" : upstream ?? "");
@@ -87,6 +94,7 @@ export function conversation(detail) {
 }
 
 function asked({ asks, row }) {
+  if (!asks.length && row.asks === undefined) return [note(ELSEWHERE)]; // it was sent from here
   if (!asks.length) return [note(row.state === "running" ? "Nothing was asked yet." : "No upstream was asked.")];
   return asks.flatMap((ask, index) => {
     const times = [ask.first === null ? "" : `first data after ${ms(ask.first - ask.at)}`,
@@ -158,7 +166,8 @@ function timing({ asks, row, events: all }) {
     const bar = h("div", { className: "time" });
     bar.style.marginLeft = `${(100 * from) / end}%`;
     bar.style.width = `${Math.max((100 * (to - from)) / end, 0.5)}%`;
-    return h("tr", {}, h("td", {}, name), h("td", {}, ms(from)), h("td", {}, ms(to - from)), h("td", {}, bar));
+    const cells = [name, ms(from), ms(to - from), bar].map((cell) => h("td", {}, cell));
+    return h("tr", { className: name.endsWith("silent") ? "silent" : "" }, ...cells);
   });
   const table = h("div", { className: "timing" }, grid(["Phase", "From", "Takes", "When"], lines));
   return [note(`The whole turn: ${ms(end)}.`), table];

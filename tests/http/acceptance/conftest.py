@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 
-import httpx
 import pytest
 
-from tests.http.acceptance.guarded_server import GUARDED
 from tests.http.acceptance.proxied_upstream import LANES, ProxiedUpstream, proxied_upstream
 from tests.wire.configuration import Model, Settings, Upstream
 from tests.wire.program import Program, own_program
@@ -38,10 +36,3 @@ def proxied(shared_proxied: ProxiedUpstream) -> Iterator[ProxiedUpstream]:
     """The server and its upstream, which found no fault in any request."""
     yield shared_proxied
     assert shared_proxied.upstream.violations == []
-
-
-@pytest.fixture(scope="session")
-def guarded() -> Iterator[httpx.Client]:
-    """A client of a server with keys and small limits."""
-    with own_program(GUARDED) as program, httpx.Client(base_url=program.url, timeout=10) as client:
-        yield client

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import httpx
 import pytest
 
+from tests.http.edition import PLAIN
 from tests.wire.configuration import Model, Server, Settings, Upstream
 from tests.wire.program import Program, own_program
 from tests.wire.script import text_turn
@@ -15,7 +16,7 @@ from tests.wire.servers import Ask, ChatUpstream, Script, Step
 
 SECRET: Final = "sk-upstreams-own-0123456789abcdef"
 """The key this server sends; no client may ever see it."""
-LANES: Final = ("litellm", "chat", "responses")
+LANES: Final = (*PLAIN, "responses")
 _ELSEWHERE: Final = ("OPENAI", "HOSTED_VLLM", "LITELLM", "LITELLM_PROXY")
 """Other servers whose keys lie in the environment."""
 

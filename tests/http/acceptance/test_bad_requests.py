@@ -9,7 +9,16 @@ from typing import NamedTuple
 import httpx
 import pytest
 
-from tests.http.acceptance.guarded_server import ALICE, BOB, CLIENT, LIMIT, refused
+from tests.http.acceptance.guarded_server import ALICE, BOB, CLIENT, GUARDED, LIMIT, refused
+from tests.wire.program import own_program
+
+
+@pytest.fixture(scope="session")
+def guarded() -> Iterator[httpx.Client]:
+    """A client of a server with keys and small limits."""
+    with own_program(GUARDED) as program, httpx.Client(base_url=program.url, timeout=10) as client:
+        yield client
+
 
 JSON = {"content-type": "application/json"}
 

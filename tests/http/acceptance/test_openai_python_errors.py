@@ -8,6 +8,7 @@ import httpx
 import pytest
 from openai import APIStatusError, BadRequestError, InternalServerError, NotFoundError, OpenAI, RateLimitError
 
+from tests.http.edition import PLAIN
 from tests.wire.configuration import Model, Settings, Upstream
 from tests.wire.program import serving
 from tests.wire.script import opens, says, stops
@@ -131,7 +132,7 @@ BROKEN: dict[str, tuple[list[Step], int]] = {
     "overloaded": ([{"error": {"message": "Overloaded", "code": 503}}], 502),
     "silent": ([Hang()], 504),
 }
-LANES = pytest.mark.parametrize("via", ["chat", "litellm", "responses"])
+LANES = pytest.mark.parametrize("via", [*PLAIN, "responses"])
 
 
 @contextmanager

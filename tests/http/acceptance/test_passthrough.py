@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from tests.http.edition import PLAIN
 from tests.wire.configuration import Key, Model, Settings, Upstream
 from tests.wire.program import serving
 from tests.wire.script import says, stops
@@ -19,7 +20,7 @@ OURS = "let-alice-in"
 SERVERS_OWN = "sk-the-servers-own-key"
 ALICE, BEN, CLEO = ({"authorization": f"Bearer {key}"} for key in (OURS, "sk-bens-own-key", "sk-cleos-own-key"))
 KEYS = [Key(name="alice", value=OURS)]
-LANES = ("litellm", "chat", "responses")
+LANES = (*PLAIN, "responses")
 
 
 def answer_by_key(ask: Ask) -> list[Step]:
@@ -188,7 +189,7 @@ WHO: dict[str, dict[str, list[list[str] | None]]] = {
 }
 
 
-@pytest.mark.parametrize("lane", ["chat", "litellm"])
+@pytest.mark.parametrize("lane", PLAIN)
 @pytest.mark.parametrize("keys", WHO)
 def test_in_a_list_of_upstreams_each_key_goes_where_it_belongs_and_no_further(keys: str, lane: Any) -> None:
     """A guest is never answered at the server's expense, and a key of ours is sent nowhere."""

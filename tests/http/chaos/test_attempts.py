@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 
+from tests.http.edition import PLAIN
 from tests.wire.configuration import Model, Server, Settings, Upstream
 from tests.wire.grammar import check
 from tests.wire.program import serving
@@ -17,7 +18,7 @@ from tests.wire.script import breaks, opens, says, stops, text_turn
 from tests.wire.servers import ChatUpstream, Cut, End, Hang, Latch, Pause, Reset, ResponsesUpstream, Script, Status
 from tests.wire.servers.responses import answer, message
 
-LANES = ["chat", "litellm", "responses"]
+LANES = [*PLAIN, "responses"]
 BUSY = [Status(status) for status in (429, 502, 503, 529)]
 FINAL = [Status(status) for status in (400, 401, 404, 500)]
 PLACES = ("first", "second")
@@ -113,7 +114,7 @@ def servers() -> Iterator[Servers]:
 def asking(servers: Servers) -> Iterator[Asking]:
     with serving(configuration(servers)) as url, httpx.Client(base_url=url, timeout=50) as client:
         asking = Asking(client, servers)
-        assert text_of(asking(("litellm", [text_turn("Hi")])).whole()) == "Hi", "litellm is loaded"
+        assert text_of(asking((PLAIN[-1], [text_turn("Hi")])).whole()) == "Hi", "litellm is loaded"
         yield asking
 
 
@@ -172,7 +173,7 @@ def test_a_short_wait_is_kept_and_a_long_one_is_the_clients(asking: Asking, via:
     assert (result.status_code, result.headers["retry-after"], setting.asked) == (429, "60", [1])
 
 
-@pytest.mark.parametrize("via", ["chat", "litellm"])
+@pytest.mark.parametrize("via", PLAIN)
 @pytest.mark.parametrize("end", [Cut(), Reset(), End(), breaks()], ids=["cut", "reset", "ended", "error"])
 def test_nothing_is_asked_again_after_the_first_payload(asking: Asking, via: str, end: Any) -> None:
     setting = asking((via, [[opens(), says("Once"), end]]), (via, [text_turn("Hi")]))

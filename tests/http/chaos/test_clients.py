@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
+from tests.http.edition import PLAIN
 from tests.wire.configuration import Model, Server, Settings, Upstream
 from tests.wire.program import own_program, serving
 from tests.wire.script import opens, says, text_turn
@@ -36,7 +37,7 @@ def settings(via: str, url: str, **server: Any) -> str:
     return Settings(server=Server(**server), upstreams=upstreams, models={"m": Model(upstream="u")})
 
 
-@pytest.fixture(scope="module", params=["chat", "litellm"])
+@pytest.fixture(scope="module", params=PLAIN)
 def proxied(request: pytest.FixtureRequest) -> Iterator[tuple[str, ChatUpstream]]:
     """A server that runs two turns at once: one that is left hanging would soon be missed."""
 
@@ -62,7 +63,7 @@ def is_well(url: str) -> bool:
 def test_a_client_that_goes_away_while_it_asks(proxied: tuple[str, ChatUpstream], phase: str, *, reset: bool) -> None:
     url, upstream = proxied
     asked = len(upstream.asks)
-    for _ in range(4):
+    for _ in range(2):
         with knock(url) as client:
             client.sendall(PHASES[phase])
             time.sleep(0.02)
@@ -76,7 +77,7 @@ def test_a_client_that_goes_away_while_it_asks(proxied: tuple[str, ChatUpstream]
 @pytest.mark.parametrize("when", ["asked", "answered", "in mid-stream"])
 def test_a_client_that_goes_away_while_it_is_answered(proxied: tuple[str, ChatUpstream], when: str, how: str) -> None:
     url, upstream = proxied
-    for _ in range(4):
+    for _ in range(2):
         asked = len(upstream.asks)
         with knock(url) as client:
             client.sendall(WHOLE)
@@ -112,7 +113,7 @@ def resident(process: int) -> int:
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-@pytest.mark.parametrize("via", ["chat", "litellm"])
+@pytest.mark.parametrize("via", PLAIN)
 async def test_five_hundred_cancelled_clients_leave_nothing_behind(via: str) -> None:
     """Descriptors and memory are as after the first hundred, and every turn's place is free."""
     chance = random.Random(1)  # noqa: S311 — the same times in every run
@@ -133,7 +134,7 @@ async def test_five_hundred_cancelled_clients_leave_nothing_behind(via: str) -> 
                     break
 
     limits, headers = httpx.Limits(max_keepalive_connections=0), {"content-type": "application/json"}
-    with ChatUpstream(script) as upstream, own_program(settings(via, upstream.url, max_turns=50, watch=0)) as program:
+    with ChatUpstream(script) as upstream, own_program(settings(via, upstream.url, max_turns=500, watch=0)) as program:
         process = program.process.pid
         measured: list[tuple[int, int]] = []
         for hundred in range(6):

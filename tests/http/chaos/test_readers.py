@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.http.edition import PLAIN
 from tests.wire.configuration import Model, Server, Settings, Upstream
 from tests.wire.program import own_program
 from tests.wire.script import opens, says, stops
@@ -26,7 +27,7 @@ def peak(process: int) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 
 
-@pytest.mark.parametrize("via", ["chat", "litellm"])
+@pytest.mark.parametrize("via", PLAIN)
 def test_a_client_that_reads_slowly_slows_the_upstream_and_memory_stays_flat(via: str) -> None:
     body = json.dumps({"model": "m", "input": "Hi", "stream": True}).encode()
     with ChatUpstream(FLOOD) as upstream, socket.socket() as client:

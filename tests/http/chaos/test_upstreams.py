@@ -10,6 +10,7 @@ from typing import NamedTuple
 import httpx
 import pytest
 
+from tests.http.edition import PLAIN
 from tests.wire.configuration import Model, Settings, Upstream
 from tests.wire.grammar import check
 from tests.wire.program import serving
@@ -119,11 +120,11 @@ def upstream() -> Iterator[Chaotic]:
         yield upstream
 
 
-@pytest.fixture(scope="module", params=["chat", "litellm", "responses"])
+@pytest.fixture(scope="module", params=[*PLAIN, "responses"])
 def chaotic(request: pytest.FixtureRequest, upstream: Chaotic) -> Iterator[ChaosServer]:
     """The relay stands before a second server, whose own lane is the direct one."""
     with ExitStack() as stack:
-        url = stack.enter_context(serving(settings(upstream.url, "chat", "litellm", silence=SILENCE)))
+        url = stack.enter_context(serving(settings(upstream.url, *PLAIN, silence=SILENCE)))
         if request.param == "responses":
             url = stack.enter_context(serving(settings(f"{url}/v1", "responses", silence=10)))
         chaotic = ChaosServer(stack.enter_context(httpx.Client(base_url=url, timeout=50)), request.param, upstream)

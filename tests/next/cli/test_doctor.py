@@ -20,7 +20,7 @@ QWEN = {"qwen3:8b": shown("qwen3", 65_536, "tools")}
 WELL = [
     "✓ models   1: m",
     "✓ answers  m in N ms",
-    "✓ streams  2 pieces, the first after N ms",
+    "✓ streams  2 pieces",
     "✓ tools    called one after N ms",
     "✓ context  65,536 tokens",
     "works",
@@ -50,81 +50,35 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("pages", "words", "tools", "code", "said"),
-    [
-        (MODEL, SAYS, CALLS, 0, WELL),
-        (
-            MODEL,
-            [refusing(401, f"wrong key {KEY}")],
-            CALLS,
-            1,
-            ["✗ answers  URL/v1 needs an API key, and none is set.", "Give it with --upstream-key env:NAME."],
-        ),
-        (
-            MODEL,
-            [refusing(402)],
-            CALLS,
-            1,
-            ["The account behind the key has no credit left: top it up, or use another key."],
-        ),
-        (
-            MODEL,
-            [refusing(429)],
-            CALLS,
-            1,
-            ["It works, but its rate limit is used up: wait, or ask its owner for more."],
-        ),
-        (
-            MODEL,
-            [refusing(500, "out of memory")],
-            CALLS,
-            1,
-            ["✗ answers  The upstream at URL/v1 answered 500: out of memory."],
-        ),
-        (
-            MODEL,
-            [says("Hel"), says("lo")],
-            CALLS,
-            1,
-            ["✗ answers  The model's server ended its answer without saying why: it was cut off."],
-        ),
-        (MODEL, [says("Hello", finish="stop"), counts(1, 1)], CALLS, 0, ["! streams  the answer came in one piece"]),
-        (MODEL, SAYS, SAYS, 0, ["! tools    it answered in words, and called none", "works, with warnings"]),
-        (
-            vllm("m", 65_536),
-            SAYS,
-            [refusing(400, "no tools")],
-            0,
-            [
-                "! tools    The upstream refused the request: no tools",
-                "Agents need tools. Start vLLM with --enable-auto-tool-choice and the --tool-call-parser of this "
-                "model.",
-            ],
-        ),
-        (
-            loading(ollama(QWEN), 4096),
-            SAYS,
-            CALLS,
-            0,
-            [
-                "! context  qwen3:8b has a context of 4,096 tokens, and coding agents need about 32,000. "
-                "Start Ollama with OLLAMA_CONTEXT_LENGTH=32768."
-            ],
-        ),
-        (
-            llama_cpp("m", 8192, trained=65_536, vision=False),
-            SAYS,
-            CALLS,
-            0,
-            [
-                "! context  m has a context of 8,192 tokens, and coding agents need about 32,000. "
-                "Start llama-server with --ctx-size 32768."
-            ],
-        ),
-    ],
-    ids=["well", "key", "quota", "limit", "failing", "cut", "one piece", "words", "parser", "ollama", "llama.cpp"],
-)
+NEEDS = "has a context of {} tokens, and coding agents need about 32,000."
+FLAG = "--enable-auto-tool-choice and the --tool-call-parser of this model."
+# fmt: off
+CASES = {
+    "well": (MODEL, SAYS, CALLS, 0, WELL),
+    "key": (MODEL, [refusing(401, f"wrong key {KEY}")], CALLS, 1, [
+        "✗ answers  URL/v1 needs an API key, and none is set.", "Give it with --upstream-key env:NAME."]),
+    "quota": (MODEL, [refusing(402)], CALLS, 1, [
+        "The account behind the key has no credit left: top it up, or use another key."]),
+    "limit": (MODEL, [refusing(429)], CALLS, 1, [
+        "It works, but its rate limit is used up: wait, or ask its owner for more."]),
+    "failing": (MODEL, [refusing(500, "out of memory")], CALLS, 1, [
+        "✗ answers  The upstream at URL/v1 answered 500: out of memory."]),
+    "cut": (MODEL, [says("Hel"), says("lo")], CALLS, 1, [
+        "✗ answers  The model's server ended its answer without saying why: it was cut off."]),
+    "one piece": (MODEL, [says("Hello", finish="stop"), counts(1, 1)], CALLS, 0, [
+        "! streams  the answer came in one piece"]),
+    "words": (MODEL, SAYS, SAYS, 0, ["! tools    it answered in words, and called none", "works, with warnings"]),
+    "parser": (vllm("m", 65_536), SAYS, [refusing(400, "no tools")], 0, [
+        "! tools    The upstream refused the request: no tools", f"Agents need tools. Start vLLM with {FLAG}"]),
+    "ollama": (loading(ollama(QWEN), 4096), SAYS, CALLS, 0, [
+        f"! context  qwen3:8b {NEEDS.format('4,096')} Start Ollama with OLLAMA_CONTEXT_LENGTH=32768."]),
+    "llama.cpp": (llama_cpp("m", 8192, trained=65_536, vision=False), SAYS, CALLS, 0, [
+        f"! context  m {NEEDS.format('8,192')} Start llama-server with --ctx-size 32768."]),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize(("pages", "words", "tools", "code", "said"), CASES.values(), ids=CASES.keys())
 def test_each_question_is_answered_or_explained(
     capsys: pytest.CaptureFixture[str],
     pages: Mapping[str, Page],

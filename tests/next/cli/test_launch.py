@@ -113,43 +113,29 @@ def test_a_configuration_with_keys_and_a_search_gives_codex_both(home: Home, ser
     assert "watch it" not in ran.stderr  # it would show the turns of other keys only
 
 
-@pytest.mark.parametrize(
-    ("pages", "flags", "said"),
-    [
-        (
-            vllm("qwen", 16_384),
-            (),
-            "qwen has a context of 16,384 tokens, and coding agents need about 32,000. "
-            "Start vLLM with --max-model-len 32768. --model qwen tries it all the same",
-        ),
-        (chats(models=listing()), (), "URL/v1 lists no models. Name one with --model"),
-        (ollama({}), (), "URL/v1 lists no models. Download one, for example with: ollama pull qwen3"),
-        (chats(models=listing(*MANY)), (), "there are 40 models. Choose one with --model: model-0, model-1, "),
-        (
-            ollama(MODELS),
-            ("--model", "coder"),
-            'there is no model "coder" (did you mean coder:8b?). There are: words:4b, ',
-        ),
-        (
-            ollama(MODELS),
-            ("--model", "words:4b"),
-            "the model words:4b calls no tools, and Codex needs them. Choose another with --model: small:1b, coder:8b",
-        ),
-        (
-            {**chats(models=listing("m")), "/v1/chat/completions": REFUSED},
-            (),
-            "URL/v1 needs an API key, and none is set. Give it with --upstream-key env:NAME.",
-        ),
-        (
-            {**chats(models=listing("m")), "/v1/chat/completions": REFUSED},
-            ("--upstream-key", "sk-wrong"),
-            "URL/v1 refuses the API key. Is it the right one for this server, and still valid?",
-        ),
-    ],
-    ids=["context", "no model", "no model of ollama", "many", "misspelt", "no tools", "no key", "wrong key"],
+WANTS_KEY = {**chats(models=listing("m")), "/v1/chat/completions": REFUSED}
+SHORT = (
+    "qwen has a context of 16,384 tokens, and coding agents need about 32,000. "
+    "Start vLLM with --max-model-len 32768. --model qwen tries it all the same"
 )
+TOOLS = "calls no tools, and Codex needs them. Choose another with --model: small:1b, coder:8b"
+# fmt: off
+MISSING = {
+    "context": (vllm("qwen", 16_384), [], SHORT),
+    "no model": (chats(models=listing()), [], "URL/v1 lists no models. Name one with --model"),
+    "ollama": (ollama({}), [], "URL/v1 lists no models. Download one, for example with: ollama pull qwen3"),
+    "many": (chats(models=listing(*MANY)), [], "there are 40 models. Choose one with --model: model-0, model-1, "),
+    "misspelt": (ollama(MODELS), ["--model", "coder"], 'there is no model "coder" (did you mean coder:8b?). There'),
+    "no tools": (ollama(MODELS), ["--model", "words:4b"], f"the model words:4b {TOOLS}"),
+    "no key": (WANTS_KEY, [], "URL/v1 needs an API key, and none is set. Give it with --upstream-key env:NAME."),
+    "wrong key": (WANTS_KEY, ["--upstream-key", "sk-wrong"], "URL/v1 refuses the API key. Is it the right one "),
+}
+# fmt: on
+
+
+@pytest.mark.parametrize(("pages", "flags", "said"), MISSING.values(), ids=MISSING.keys())
 def test_what_is_missing_is_said_before_codex_starts(
-    home: Home, pages: Mapping[str, Status], flags: tuple[str, ...], said: str
+    home: Home, pages: Mapping[str, Status], flags: list[str], said: str
 ) -> None:
     with SurveyedServer(pages) as server:
         ran = launch(home, "--upstream", server.root, *flags)

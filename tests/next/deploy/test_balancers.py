@@ -19,6 +19,7 @@ from tests.wire.servers import ChatUpstream, Latch
 from tests.wire.servers.steps import Ask, Step
 from websockets.sync.client import connect
 
+pytestmark = pytest.mark.timeout(180)  # three copies start slowly where many tests run
 BALANCERS = pytest.mark.parametrize(
     "balancer", [pytest.param(name, marks=pytest.mark.needs(name)) for name in ("nginx", "haproxy")]
 )

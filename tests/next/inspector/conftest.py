@@ -14,7 +14,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
     """A new page. Nothing may be wrong with its scripts, or against its policy."""
-    context = browser.new_context(viewport={"width": 1300, "height": 850}, permissions=["clipboard-read", "clipboard-write"])
+    context = browser.new_context(viewport={"width": 1300, "height": 850})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
     page, errors = context.new_page(), list[str]()
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda line: errors.append(line.text) if "Security Policy" in line.text else None)

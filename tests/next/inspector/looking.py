@@ -16,6 +16,25 @@ WEATHER: Json = {
 }
 
 
+DEMO = '[upstreams.demo]\nvia = "demo"\n[models.demo]\nupstream = "demo"\n'
+QUESTION = {"role": "user", "content": "Please think, then use get_weather: is it warm in Paris?"}
+
+STRANGE: list[Json] = [
+    {
+        "input": [
+            {"type": {"a": 1}, "content": 5},
+            {"role": ["x"], "content": [5, None, {"type": [], "text": 7}]},
+            5,
+            None,
+        ]
+    },
+    {"input": [{"type": "function_call_output", "call_id": {}, "output": 7}], "tools": {"a": 1}, "instructions": [{}]},
+    {"input": 7, "model": ["x"], "prompt_cache_key": 5, "previous_response_id": [1]},
+    {"input": [{"type": "message", "role": "user", "content": json.loads("[" * 600 + "]" * 600)}]},
+]
+"""Requests that are refused, and shown all the same."""
+
+
 class Looker:
     """Somebody with this key, or without one."""
 
@@ -50,3 +69,12 @@ class Looker:
         with self.http.stream("GET", "/inspector/feed") as answer:
             assert answer.status_code == 200, answer.read()
             yield (json.loads(line[6:]) for line in answer.iter_lines() if line.startswith("data: "))
+
+
+def talk(looker: Looker) -> None:
+    """A conversation of three turns."""
+    first = looker.post([QUESTION], tools=[WEATHER], instructions="Be brief.")["output"]
+    output = {"type": "function_call_output", "call_id": first[-1]["call_id"], "output": "It is 21 degrees in Paris."}
+    history = [QUESTION, *first, output]
+    second = looker.post(history, tools=[WEATHER], instructions="Be brief.")["output"]
+    looker.post([*history, *second, {"role": "user", "content": "Thanks!"}], instructions="Be very brief.")

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.next.inspector.looking import WEATHER, Json, Looker
+from tests.next.inspector.looking import DEMO, STRANGE, Looker, talk
 from tests.next.processes.program import Server, started
 from tests.support.node import modules_with
 from tests.wire.script import counts, says, stops
@@ -18,8 +18,6 @@ from tests.wire.servers import ChatUpstream, Latch, Step
 
 TAKEN = "document.title='taken'"
 MARKUP = f'"><img src=x onerror="{TAKEN}"><script>{TAKEN}</script><svg onload="{TAKEN}"><h1>'
-DEMO = '[upstreams.demo]\nvia = "demo"\n[models.demo]\nupstream = "demo"\n'
-QUESTION = {"role": "user", "content": "Please think, then use get_weather: is it warm in Paris?"}
 
 
 @pytest.fixture(scope="module")
@@ -36,15 +34,6 @@ def server(tmp_path_factory: pytest.TempPathFactory, latch: Latch) -> Iterator[S
         with started(tmp_path_factory.mktemp("page"), DEMO + near) as server:
             talk(Looker(server))
             yield server
-
-
-def talk(looker: Looker) -> None:
-    """A conversation of three turns."""
-    first = looker.post([QUESTION], tools=[WEATHER], instructions="Be brief.")["output"]
-    output = {"type": "function_call_output", "call_id": first[-1]["call_id"], "output": "It is 21 degrees in Paris."}
-    history = [QUESTION, *first, output]
-    second = looker.post(history, tools=[WEATHER], instructions="Be brief.")["output"]
-    looker.post([*history, *second, {"role": "user", "content": "Thanks!"}], instructions="Be very brief.")
 
 
 @pytest.fixture
@@ -99,7 +88,7 @@ def test_the_list_is_live_and_shows_a_turn_that_runs(home: Page, server: Server,
     expect(home.get_by_role("tab", name="Timing")).to_have_attribute("aria-selected", "true")
 
 
-def test_a_conversation_shows_what_was_new_and_what_changed(home: Page) -> None:
+def test_a_conversation_shows_what_was_new_and_what_changed(home: Page, server: Server) -> None:
     home.locator("#turns .talk > a", has_text="Conversation of 3 turns").click()
     parts = home.locator(".talk-view .part")
     expect(parts).to_have_count(3)
@@ -112,6 +101,11 @@ def test_a_conversation_shows_what_was_new_and_what_changed(home: Page) -> None:
     expect(parts.nth(2)).to_contain_text("− get_weather")
     parts.nth(2).locator("summary", has_text="Asked the same up to byte").click()
     expect(parts.nth(2).locator("mark").first).to_have_text(re.compile(r"^brief\."))
+    history = Looker(server).get("turns/3")
+    again = [*history["request"]["input"], *history["response"]["output"], {"role": "user", "content": "One more."}]
+    Looker(server).post(again, instructions="Be very brief.")
+    expect(parts).to_have_count(4)  # it is live
+    expect(parts.nth(0).locator(".thought pre")).to_be_visible()
     home.locator(".talk-view td a").first.click()
     expect(home.locator("#view .item").first).to_contain_text("is it warm")
 
@@ -143,12 +137,15 @@ def test_turns_are_searched_filtered_and_walked_by_keyboard(home: Page, server: 
     home.locator("#filter summary").click()
     home.select_option("#filter [name=finish]", "refused")
     expect(rows).to_have_count(1)
+    rows.click()
+    expect(home.locator("#view .failure")).to_be_visible()
     home.reload()
     expect(rows).to_have_count(1)  # filters belong to the address
     home.select_option("#filter [name=finish]", "")
     home.select_option("#filter [name=call]", "get_weather")
     expect(rows).to_have_count(1)
     home.get_by_role("button", name="Clear").click()
+    expect(rows).not_to_have_count(1)
     home.locator("#view").focus()
     for key in ("j", "j", "ArrowUp", "Enter"):
         home.keyboard.press(key)
@@ -162,8 +159,9 @@ def test_turns_are_searched_filtered_and_walked_by_keyboard(home: Page, server: 
     home.keyboard.press("?")
     expect(home.locator("#keys")).to_be_visible()
     home.keyboard.press("Escape")
+    expect(home.locator("#keys")).to_be_hidden()
     home.keyboard.press("t")
-    assert home.evaluate("document.documentElement.dataset.theme") in {"dark", "light"}
+    expect(home.locator("html")).to_have_attribute("data-theme", re.compile("dark|light"))
 
 
 def test_with_keys_the_page_asks_for_one_and_shows_its_own_turns(tmp_path: Any, page: Page) -> None:
@@ -183,7 +181,7 @@ def test_with_keys_the_page_asks_for_one_and_shows_its_own_turns(tmp_path: Any, 
         expect(page.locator(".home")).not_to_contain_text("Behind it")
 
 
-def markup(looker: Looker) -> list[Json]:
+def markup(looker: Looker) -> None:
     """Requests in which everything is markup."""
     call = {
         "type": "function_call",
@@ -199,10 +197,9 @@ def markup(looker: Looker) -> list[Json]:
     items.append({"type": "message", "role": "assistant", "content": [said]})
     looker.post(items, instructions=MARKUP, metadata={MARKUP: MARKUP}, model="local")
     looker.post([*items, {"role": "user", "content": MARKUP}], model=MARKUP)
-    return [
-        looker.post({"type": MARKUP}, model=MARKUP),
-        looker.post([{"type": MARKUP, "role": [MARKUP]}], model="local"),
-    ]
+    looker.post({"type": MARKUP}, model=MARKUP)
+    for body in STRANGE:
+        looker.http.post("/v1/responses", json={"model": MARKUP, **body})
 
 
 def test_nothing_that_anybody_says_becomes_markup(tmp_path: Any, page: Page) -> None:
@@ -215,7 +212,7 @@ def test_nothing_that_anybody_says_becomes_markup(tmp_path: Any, page: Page) -> 
             asked: list[str] = []
             page.on("request", lambda request: asked.append(request.url))
             page.goto(home)
-            for row in looker.ended(4):
+            for row in looker.ended(3 + len(STRANGE)):
                 tabs = ("answer", "request", "asks", "events", "response", "timing", "again")
                 for address in (
                     *[f"turn/{row['number']}/{tab}" for tab in tabs],

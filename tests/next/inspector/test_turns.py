@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from tests.next.inspector.looking import WEATHER, Json, Looker
+from tests.next.inspector.looking import STRANGE, WEATHER, Json, Looker
 from tests.next.processes.program import config, last, soon, started, streams
 from tests.wire.script import counts, says, stops
 from tests.wire.servers import ChatUpstream, Latch, Pause, Status
@@ -204,6 +204,17 @@ def test_secrets_and_data_are_shown_and_written_nowhere(tmp_path: Path) -> None:
     assert written["request"]["input"][0]["content"][0]["text"] == "My key is … Think!"
     for text in [*texts, file.read_text()]:
         assert [word for word in (KEY, DATA[100:300], "x" * 40, "hush-hush", "123456789") if word in text] == []
+
+
+def test_whatever_was_posted_is_shown(demo: Looker) -> None:
+    for body in STRANGE:
+        assert demo.http.post("/v1/responses", json={"model": "demo", **body}).status_code == 400
+    demo.http.post("/v1/responses", content=b"[1]", headers={"content-type": "application/json"})
+    assert [row["finish"] for row in demo.ended(5)] == ["refused"] * 5
+    for number in range(1, 6):
+        assert demo.get(f"turns/{number}")["problem"]["status"] == 400
+        assert demo.get(f"conversations/{number}")["turns"] != []
+    assert demo.get("found?text=needle")["numbers"] == []
 
 
 def test_two_hundred_turns_of_two_hundred_kilobytes_fit(tmp_path: Path) -> None:

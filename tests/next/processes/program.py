@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from tests.wire.script import counts, says, stops
 from tests.wire.servers.steps import Step
 
 COMMAND = [sys.executable, "-m", "next", "serve", "--config"]
+_IGNORES = re.compile(r"^SigIgn:\s*\w*[13579bdf]$", re.MULTILINE)
+"""The mask of ignored signals, whose last bit is that of SIGHUP."""
 ANSWER: list[Step] = [says("Hi"), stops(), counts(1, 1)]
 
 
@@ -31,14 +34,6 @@ def config(url: str, *models: str, more: str = "") -> str:
     """These models behind one chat server; `more` comes before them."""
     tables = "".join(f'[models.{model}]\nupstream = "it"\n' for model in models or ["m"])
     return f'{more}\n[upstreams.it]\nbase_url = "{url}"\n{tables}'
-
-
-def _ignored(pid: str) -> int:
-    with suppress(OSError):
-        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-            if line.startswith("SigIgn:"):
-                return int(line.split()[1], 16)
-    return 0
 
 
 class Server:
@@ -57,8 +52,12 @@ class Server:
     @property
     def workers(self) -> list[int]:
         """The processes that serve: they ignore SIGHUP as soon as they have imported all."""
-        found = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return [int(pid) for pid in found if _ignored(pid) & 1]
+        found = []
+        for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split():
+            with suppress(OSError):  # it has ended
+                if _IGNORES.search(Path(f"/proc/{pid}/status").read_text()):
+                    found.append(int(pid))
+        return found
 
     def lines(self, message: str = "") -> list[dict[str, Any]]:
         """The lines of the log with these words in their message."""
@@ -93,7 +92,9 @@ def started(folder: Path, text: str = "", *flags: str, environ: Mapping[str, str
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("AM_")}
     with (
         (folder / "log").open("wb") as log,
-        subprocess.Popen(command, env={**inherited, **(environ or {})}, stdout=log, stderr=log) as process,
+        subprocess.Popen(
+            command, env={**inherited, "TMPDIR": str(folder), **(environ or {})}, stdout=log, stderr=log
+        ) as process,
     ):
         try:
             server = Server(process, folder)

@@ -79,15 +79,18 @@ def test_what_takes_longer_than_the_grace_is_ended_in_words(tmp_path: Path) -> N
             assert b"This server is stopping" in answer
 
 
-def test_a_second_interrupt_waits_no_longer(tmp_path: Path) -> None:
+def test_an_interrupt_again_ends_the_grace(tmp_path: Path) -> None:
     with (
         ChatUpstream([says("a"), Latch()]) as model,
         started(tmp_path, config(model.url), environ={"AM_SHUTDOWN_GRACE": "60"}) as server,
-        streams(server),
+        streams(server) as (lines,),
     ):
         server.stop(signal.SIGINT)
         assert soon(lambda: not is_open(server.port))
+        server.process.send_signal(signal.SIGTERM)  # from a supervisor, perhaps: it changes nothing
         server.process.send_signal(signal.SIGINT)
+        assert last(lines) == "response.failed"
+        assert "error" not in {line["level"] for line in server.lines()}
 
 
 def is_open(port: int) -> bool:

@@ -4,8 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
+from next.settings.faults import TABLES
 from next.settings.gone import instead_of
 from next.settings.load import SettingsError, load, unknown_variables
+from next.settings.tables import Can
 
 CASES = Path(__file__).with_name("mistakes.txt").read_text().split("\n\n")
 """A configuration each, and behind `> ` what is said of it."""
@@ -143,3 +145,36 @@ def test_gone_names_are_looked_up_by_what_was_written() -> None:
     assert instead_of("keys --name") == "use the name itself: am-proxy keys create NAME"
     assert instead_of("response.steer")
     assert instead_of("server.port") == ""
+
+
+@pytest.mark.parametrize("kind", [*TABLES, "can"])
+def test_every_value_is_taken_or_refused_in_plain_words(kind: str) -> None:
+    table = Can if kind == "can" else TABLES[kind]
+    titles = {"keys": "[[keys]]", "upstreams": "[upstreams.x]", "models": "[models.x]", "can": "[models.x.can]"}
+    values = (
+        '"yes"',
+        '""',
+        '"ä b"',
+        "true",
+        "-1",
+        "1.5",
+        "nan",
+        "9" * 30,
+        "[1]",
+        "[[]]",
+        "{ x = { y = 1 } }",
+        "07:32:00",
+    )
+    said = ""
+    for name in [*table.model_fields, "oops"]:
+        for value in values:
+            Path("am-proxy.toml").write_text(f"{titles.get(kind, f'[{kind}]')}\n{name} = {value}")
+            try:
+                load(None, {}, {})
+            except SettingsError as error:
+                said += f"{error}\n"
+    assert said.count(": ") > len(table.model_fields)
+    assert [line for line in said.splitlines() if "is not valid" in line] == []
+    Path("am-proxy.toml").write_text(f"{kind} = 1")
+    with pytest.raises(SettingsError, match=f"{kind}: "):
+        load(None, {"upstream": "http://x"}, {"AM_KEY": "k", "AM_SEAL_KEY": "s" * 32, "AM_PORT": "1"})
