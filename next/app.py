@@ -15,8 +15,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp
 
 from .api.compact import compact
-from .api.endpoint import Endpoint
-from .api.middleware import Middleware
+from .api.endpoint import Endpoint, Middleware
 from .api.pages import pages
 from .api.responses import count, respond
 from .api.search import search

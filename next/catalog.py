@@ -42,15 +42,12 @@ class Route(NamedTuple):
     upstream: Upstream
     dialect: Dialect
     model: Model
-    key: str | None
-    """The key of the caller, if the upstream is asked with that."""
+    takes_own_key: bool
+    """Whether this upstream is asked with the caller's own key."""
+    key: str | None = None
+    """That key."""
     headers: Mapping[str, str] = {}
     """For each ask of the turn."""
-
-    @property
-    def takes_own_key(self) -> bool:
-        """Whether this upstream is asked with the caller's own key."""
-        return self.model.upstream.auth == "passthrough"
 
 
 class Catalog:
@@ -126,16 +123,16 @@ class Catalog:
     def _way(self, name: str, model: ModelSettings, upstream: str) -> Route:
         table = self._settings.upstreams[upstream]
         provider = provider_of(table.provider)
-        there = model.names.get(upstream) or model.name or name
+        there = model.called(upstream, name)
         can = Can(**{**provider.can, **model.can.model_dump(exclude_none=True)})
         told = _adapted(Model(name, there, model, table, provider, can, self._settings.server, _origin(table)))
-        return Route(upstream, self._upstreams[upstream], _DIALECTS[table.via], told, None)
+        return Route(upstream, self._upstreams[upstream], _DIALECTS[table.via], told, table.auth == "passthrough")
 
 
 def _upstream(table: UpstreamSettings, most: int) -> Upstream:
     if table.via == "litellm":
         return LitellmUpstream(table, most)
-    return Demo() if table.via == "demo" else HttpUpstream(table, _DIALECTS[table.via], most)
+    return Demo(0) if table.via == "demo" else HttpUpstream(table, _DIALECTS[table.via], most)
 
 
 def _adapted(model: Model) -> Model:

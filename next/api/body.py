@@ -23,8 +23,6 @@ _GZIP = 16 + zlib.MAX_WBITS
 """Tells zlib that the data is gzip's."""
 _WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
 """8 MiB, the most that RFC 9659 allows in HTTP."""
-_FRAMES = 16
-"""Frames of zstd, or members of gzip, that may follow each other: clients send one."""
 
 
 def encoding_of(given: str) -> str:
@@ -34,10 +32,7 @@ def encoding_of(given: str) -> str:
         return ""
     if encoding in ("gzip", "zstd"):
         return encoding
-    if "," in encoding:
-        message = "Send the body with one Content-Encoding. This body has several, which this server does not decode."
-    else:
-        message = "Send the body as it is, or with `Content-Encoding: zstd` or `gzip`. This server decodes no others."
+    message = "Send the body as it is, or with one Content-Encoding: `Content-Encoding: zstd` or `gzip`."
     raise refuse("unsupported_encoding", message)
 
 
@@ -46,24 +41,15 @@ def decoded(body: bytes, encoding: str, most: int) -> bytes:
 
     Raises `ProblemError` if it cannot be decoded.
     """
-    result = bytearray()
-    for _ in range(_FRAMES):
-        frame: Any = zlib.decompressobj(_GZIP) if encoding == "gzip" else zstd.ZstdDecompressor(options=_WINDOW)
-        try:
-            result += frame.decompress(body, most + 1 - len(result))
-        except (zlib.error, zstd.ZstdError):
-            raise refuse("invalid_encoding", f"{_it_has(encoding)} it is not valid in that format.") from None
-        if len(result) > most:
-            return bytes(result)
-        if not frame.eof:
-            raise refuse("invalid_encoding", f"{_it_has(encoding)} it ends too early.")
-        if not (body := frame.unused_data):
-            return bytes(result)
-    raise refuse("invalid_encoding", f"{_it_has(encoding)} it has more than {_FRAMES} parts.")
-
-
-def _it_has(encoding: str) -> str:
-    return f"The body has `Content-Encoding: {encoding}`, but"
+    frame: Any = zlib.decompressobj(_GZIP) if encoding == "gzip" else zstd.ZstdDecompressor(options=_WINDOW)
+    try:
+        whole: bytes = frame.decompress(body, most + 1)
+        if len(whole) > most or (frame.eof and not frame.unused_data):
+            return whole
+        fault = "something follows its end" if frame.eof else "it ends too early"
+    except (zlib.error, zstd.ZstdError):
+        fault = "it is not valid in that format"
+    raise refuse("invalid_encoding", f"The body has `Content-Encoding: {encoding}`, but {fault}.")
 
 
 _SILENCE = 30
@@ -90,13 +76,17 @@ class Body:
 
     async def read(self, most: int) -> bytes:
         """All of it, which may have so many bytes. Raises `ProblemError`, or `LeftError`."""
-        if self._header("transfer-encoding").lower() not in ("", "chunked"):  # the parser reads chunks anyway
+        given = self._headers
+        if ",".join(given.getlist("transfer-encoding")).lower() not in (
+            "",
+            "chunked",
+        ):  # the parser reads chunks anyway
             raise refuse("invalid_http", "The only Transfer-Encoding that this server decodes is `chunked`.")
-        kind = self._header("content-type").partition(";")[0].strip().lower()
+        kind = given.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json" and not kind.endswith("+json"):
             raise refuse("unsupported_media_type", "Send JSON, with the header `Content-Type: application/json`.")
-        encoding = encoding_of(self._header("content-encoding"))
-        length = self._header("content-length")
+        encoding = encoding_of(",".join(given.getlist("content-encoding")))
+        length = given.get("content-length", "")
         if length.isdecimal() and int(length) > most:
             raise _too_large("body", most)
         body, clock = bytearray(), asyncio.timeout(_SILENCE)
@@ -128,9 +118,6 @@ class Body:
                 while self._more:
                     await self._piece()
         return not self._more
-
-    def _header(self, name: str) -> str:
-        return ",".join(self._headers.getlist(name))
 
     async def _piece(self) -> bytes:
         message = await self._receive()

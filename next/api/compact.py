@@ -1,6 +1,5 @@
 """`POST /v1/responses/compact`: a summary of the conversation, and the messages of the user, to go on from."""
 
-import asyncio
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -15,13 +14,11 @@ from ..turns.turn import refuse_if_strict
 from ..types.events import Event, LastEvent
 from ..types.json import Json, encode
 from ..types.parse import decode
-from ..types.problems import ProblemError, Warning, refuse
+from ..types.problems import Warning, refuse
 from ..types.response import new_id
-from ..upstreams.errors import explained, too_slow
 from ..upstreams.http import HttpUpstream
-from ..upstreams.port import UpstreamError
 from .endpoint import Call
-from .responses import run_turn
+from .responses import run_turn, said
 from .sse import HeaderList, WholeClient, answer, warned
 
 _KEPT = 256_000
@@ -64,16 +61,9 @@ async def _by_its_server(call: Call, raw: Json) -> bool:
     if not (route.dialect.relays and isinstance(route.upstream, HttpUpstream)):
         return False
     exchange = new_exchange(request, route.model, route.dialect, Lifecycle(request), sealer)
-    limits = route.model.upstream
     refuse_if_strict(state.settings.server, exchange.warnings)
     body = {name: value for name, value in exchange.body.items() if name in _SUMMARIZED}
-    try:
-        async with asyncio.timeout(limits.timeout):
-            told = await route.upstream.whole("/compact", body, route.key)
-    except UpstreamError as error:
-        raise ProblemError(explained(error.problem, error.cause) if caller.may_know else error.problem) from None
-    except TimeoutError:
-        raise ProblemError(too_slow("did not answer", limits.timeout, limits.base_url).problem) from None
+    told = await said(call, route, route.upstream.whole("/compact", body, route.key))
     if told is None:
         return False
     state.ended(call.scope["request_id"], caller, "completed", model=request.model)

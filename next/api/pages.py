@@ -142,14 +142,14 @@ def pages(state: State) -> APIRouter:
 
     router = APIRouter()
     for prefix in ("/v1", ""):
-        router.add_api_route(f"{prefix}/responses", no_upgrade, response_model=None)
+        router.add_api_route(f"{prefix}/responses", no_upgrade)
         stored = f"{prefix}/responses/{{rest:path}}"
-        router.add_api_route(stored, nothing_stored, methods=["GET", "POST", "DELETE"], response_model=None)
-        router.add_api_route(f"{prefix}/models", models, response_model=None)
-        router.add_api_route(f"{prefix}/models/{{name:path}}", model, response_model=None)
-    router.add_api_route("/openapi.json", described, response_model=None)
-    router.add_api_route("/metrics", metrics, response_model=None)
+        router.add_api_route(stored, nothing_stored, methods=["GET", "POST", "DELETE"])
+        router.add_api_route(f"{prefix}/models", models)
+        router.add_api_route(f"{prefix}/models/{{name:path}}", model)
+    router.add_api_route("/openapi.json", described)
+    router.add_api_route("/metrics", metrics)
     for path in ("/health", "/health/ready"):
-        router.add_api_route(path, ready, methods=["GET", "HEAD"], response_model=None)
-    router.add_api_route("/health/live", live, methods=["GET", "HEAD"], response_model=None)
+        router.add_api_route(path, ready, methods=["GET", "HEAD"])
+    router.add_api_route("/health/live", live, methods=["GET", "HEAD"])
     return router

@@ -1,10 +1,12 @@
 """`POST /v1/responses`."""
 
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from msgspec.structs import replace
 from starlette.datastructures import Headers
 
+from ..catalog import Route
 from ..dialects.exchange import new_exchange
 from ..emitter.response import Lifecycle
 from ..history.compaction import read
@@ -18,6 +20,8 @@ from ..upstreams.errors import explained, of_key
 from ..upstreams.port import UpstreamError
 from .endpoint import Call
 from .sse import StreamClient, WholeClient, answer, warned
+
+_T = TypeVar("_T")
 
 
 def respond(call: Call) -> Awaitable[None]:
@@ -57,7 +61,8 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
         client,
         server=state.settings.server,
         request_id=call.scope["request_id"],
-        for_codex=_is_codex(headers),
+        # Codex discards an answer that ends with `response.incomplete`
+        for_codex=headers.get("originator", "").lower().startswith("codex"),
         may_know=caller.may_know,
         watched=state.record.notes and not caller.is_guest,
         released=lambda: state.limits.leave(call.slot),
@@ -67,9 +72,13 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
     )
 
 
-def _is_codex(headers: Headers) -> bool:
-    """Whether the client is Codex, which discards an answer that ends with `response.incomplete`."""
-    return "".join(headers.getlist("originator")).lower().startswith("codex")
+async def said(call: Call, route: Route, asking: Awaitable[_T]) -> _T:
+    """What an upstream says that is asked without a turn. Raises `ProblemError`."""
+    try:
+        return await asking
+    except UpstreamError as failed:
+        error = of_key(failed, route.key)
+        raise ProblemError(explained(error.problem, error.cause) if call.caller.may_know else error.problem) from None
 
 
 async def count(call: Call) -> None:
@@ -81,12 +90,7 @@ async def count(call: Call) -> None:
     exchange = new_exchange(request, model, route.dialect, Lifecycle(request), sealer)
     warnings = exchange.warnings if route.dialect.relays else [*warnings, *exchange.warnings]
     refuse_if_strict(call.state.settings.server, warnings)
-    try:
-        tokens = await route.upstream.count(exchange.body, route.key)
-    except UpstreamError as failed:
-        error = of_key(failed, route.key)
-        problem = explained(error.problem, error.cause) if call.caller.may_know else error.problem
-        raise ProblemError(problem) from None
+    tokens = await said(call, route, route.upstream.count(exchange.body, route.key))
     by = b"estimated" if tokens is None else b"upstream"
     told = {"object": "response.input_tokens", "input_tokens": tokens or route.dialect.tokens(exchange.body)}
     await answer(call.send, 200, told, [*call.headers, *warned(warnings), (b"x-am-token-count", by)])

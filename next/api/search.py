@@ -1,23 +1,27 @@
-"""`POST /v1/alpha/search`: Codex's own web search, for any model.
+"""`POST /v1/alpha/search`: Codex's own web search, for any model, by one of four kinds of search servers.
 
 Codex ends its turn when this request fails. So what cannot be done becomes a sentence in the output: the model reads
-it and goes on. Nothing is stored, so the reference of a result is its address.
+it and goes on. Nothing is stored, so the reference of a result is its address. Answers of servers are not trusted.
 """
 
 import asyncio
+import html
 import re
-from collections.abc import Iterable
-from datetime import datetime
-from typing import Annotated, Any
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, NamedTuple
 
+import aiohttp
 from msgspec import Meta
 
 from ..settings.tables import SearchSettings
 from ..types.json import Json
+from ..types.json import decode as decode_answer
 from ..types.parse import decode, shaped
 from ..types.problems import Warning, refuse
 from ..types.request import Shape
-from ..upstreams.search import Query, results
+from ..upstreams.http import session, text_of, with_key
+from ..upstreams.model_list import member
 from .endpoint import Call
 from .sse import answer, warned
 
@@ -25,8 +29,18 @@ _MOST = 12
 """Commands that are run."""
 _LONGEST = 400
 """Characters of a query."""
+_TIME = 10
+"""Seconds for one search."""
+_MOST_BYTES = 2 * 1024 * 1024
+_SNIPPET = 1500
+"""Characters of a result."""
+_PERIODS = ((1, "day"), (7, "week"), (31, "month"), (366, "year"))
+"""Days, and what servers call the period."""
 _DOMAIN = re.compile(r"[a-z0-9.-]{1,253}")
-_OFFSET = re.compile(r"[+-]([01][0-9]|2[0-3]):[0-5][0-9]")
+_URL = re.compile(r"https?://(?:[^\s/?#@]*@)?(?P<host>[^\s/?#@:\[\]]+)(?::\d+)?(?:[/?#]\S{0,2000})?", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]{0,200}>")
+_JOINERS = "\u200c\u200d"
+"""Letters that nobody sees, but that some scripts and emoji need."""
 _NO_PAGES = ("invalid",)
 """A domain that has none."""
 _NO_GUESTS = "This server searches the web only to callers with a key of this server."
@@ -123,18 +137,15 @@ async def _search(settings: SearchSettings, words: SearchWords, filters: SearchF
     if len(text) > _LONGEST:
         return f"The query was not searched: it is longer than {_LONGEST} characters.", []
     allowed = _domains(filters.allowed_domains) or (_NO_PAGES if filters.allowed_domains else ())
-    domains = _domains(words.domains) or allowed
-    if allowed:
-        ends = tuple(f".{domain}" for domain in allowed)
-        domains = tuple(domain for domain in domains if f".{domain}".endswith(ends)) or _NO_PAGES
-    query = Query(text, words.recency, domains, _domains(filters.blocked_domains), settings.results)
-    found = await results(settings, query)
+    domains, blocked = _domains(words.domains) or allowed, _domains(filters.blocked_domains)
+    found = await _asked(settings, _Query(text, words.recency, domains, blocked, settings.results))
     if isinstance(found, str):
         return f'The search for "{text}" failed: {found}.', []
-    lines = [f'Results for "{text}":' if found else f'The search for "{text}" found nothing.']
-    for number, each in enumerate(found, 1):
+    pages = [_read(entry) for entry in found if _is_page(entry, domains, allowed, blocked)][: settings.results]
+    lines = [f'Results for "{text}":' if pages else f'The search for "{text}" found nothing.']
+    for number, each in enumerate(pages, 1):
         lines += [f"{number}. {each['title']}", *(f"   {each[name]}" for name in ("url", "snippet") if each[name])]
-    return "\n".join(lines), found
+    return "\n".join(lines), pages
 
 
 def _domains(names: Iterable[str] | None) -> tuple[str, ...]:
@@ -144,7 +155,137 @@ def _domains(names: Iterable[str] | None) -> tuple[str, ...]:
 
 
 def _time(offset: str) -> str:
-    if not _OFFSET.fullmatch(offset):
+    try:
+        here = datetime.now(datetime.strptime(offset, "%z").tzinfo)
+    except ValueError:
         return f'"{offset[:20]}" is no offset such as "+03:00".'
-    here = datetime.now(datetime.strptime(offset, "%z").tzinfo)
     return f"The time at UTC{offset} is {here:%A, %Y-%m-%d %H:%M:%S}."
+
+
+class _Query(NamedTuple):
+    """One search."""
+
+    text: str
+    days: int | None
+    """Only what is not older."""
+    domains: tuple[str, ...]
+    """Only pages of these; of all if empty."""
+    blocked: tuple[str, ...]
+    """No pages of these."""
+    most: int
+    """Results."""
+
+    @property
+    def words(self) -> str:
+        """The text, for servers that know domains only as words of it."""
+        sites = " OR ".join(f"site:{domain}" for domain in self.domains)
+        return f"{self.text} {f'({sites})' if len(self.domains) > 1 else sites}".strip()
+
+    @property
+    def period(self) -> str:
+        """The shortest period that holds all the days, if there is one."""
+        return next((name for most, name in _PERIODS if self.days is not None and self.days <= most), "")
+
+    @property
+    def since(self) -> str:
+        """The first of the days."""
+        return "" if self.days is None else f"{datetime.now(UTC) - timedelta(days=min(self.days, 36_525)):%Y-%m-%d}"
+
+
+class _Server(NamedTuple):
+    """A kind of server that searches."""
+
+    base_url: str
+    path: str
+    header: str
+    """Of its key."""
+    fields: Callable[[_Query], Json]
+    """What it is asked; empty values are not sent."""
+    takes_json: bool = False
+    results: tuple[str, ...] = ("results",)
+    """Where its answer has them."""
+
+
+_BRAVE = "https://api.search.brave.com"
+_SERVERS = {
+    "searxng": _Server(
+        "", "/search", "authorization",
+        lambda query: {"q": query.words, "format": "json", "time_range": query.period},
+    ),
+    "brave": _Server(
+        _BRAVE, "/res/v1/web/search", "x-subscription-token",
+        lambda query: {
+            "q": query.words, "count": query.most, "text_decorations": "false", "result_filter": "web",
+            "freshness": query.period and f"p{query.period[0]}",
+        },
+        results=("web", "results"),
+    ),
+    "exa": _Server(
+        "https://api.exa.ai", "/search", "x-api-key",
+        lambda query: {
+            "query": query.text, "numResults": query.most, "startPublishedDate": query.since,
+            "includeDomains": query.domains, "excludeDomains": query.blocked,
+            "contents": {"highlights": True, "text": {"maxCharacters": _SNIPPET}},
+        },
+        takes_json=True,
+    ),
+    "tavily": _Server(
+        "https://api.tavily.com", "/search", "authorization",
+        lambda query: {
+            "query": query.text, "max_results": query.most, "start_date": query.since,
+            "include_domains": query.domains, "exclude_domains": query.blocked,
+        },
+        takes_json=True,
+    ),
+}  # fmt: skip
+
+
+async def _asked(settings: SearchSettings, query: _Query) -> list[Any] | str:
+    """What the server found; or why nothing, as far as a client may know."""
+    server = _SERVERS[settings.backend]
+    headers = {"accept": "application/json", **with_key(server.header, settings.api_key.get_secret_value())}
+    fields = {name: value for name, value in server.fields(query).items() if value}
+    method, given = ("POST", {"json": fields}) if server.takes_json else ("GET", {"params": fields})
+    url = f"{settings.base_url or server.base_url}{server.path}"
+    try:
+        async with (
+            asyncio.timeout(_TIME),
+            session(url, _TIME, headers) as client,
+            # a redirect is not followed: the key would be sent to the new address
+            client.request(method, url, allow_redirects=False, **given) as response,  # type: ignore[arg-type]
+        ):
+            if response.status != 200:
+                return f"the search server answered with the status {response.status}"
+            found = member(decode_answer(await text_of(response, _MOST_BYTES)), *server.results)
+    except TimeoutError:
+        return "the search server took too long"
+    except (aiohttp.ClientError, OSError):
+        return "the search server could not be reached"
+    return found if isinstance(found, list) else "the answer of the search server has no list of results"
+
+
+def _is_page(entry: Any, domains: Sequence[str], allowed: Sequence[str], blocked: Sequence[str]) -> bool:
+    """Whether this is a page, and of a wanted domain."""
+    url = str(member(entry, "url"))
+    if (found := _URL.fullmatch(url)) is None or not url.isprintable():
+        return False
+    host = f".{found['host'].lower()}"
+    wanted = all(not names or host.endswith(tuple(f".{name}" for name in names)) for names in (domains, allowed))
+    return wanted and not host.endswith(tuple(f".{name}" for name in blocked))
+
+
+def _read(entry: Json) -> Json:
+    highlights = entry.get("highlights")  # Exa's, of pages without a text
+    joined = " … ".join(map(str, highlights)) if isinstance(highlights, list) else ""
+    texts = [entry.get(name) for name in ("content", "description", "text")]
+    snippet = _plain(next((text for text in texts if text and isinstance(text, str)), joined), _SNIPPET)
+    url, title = entry["url"], _plain(entry.get("title"), 300)
+    return {"type": "text_result", "ref_id": url, "url": url, "title": title or url, "snippet": snippet}
+
+
+def _plain(text: Any, most: int) -> str:
+    """The text on one line, without markup and letters that nobody sees, and not longer than this."""
+    text = html.unescape(_TAG.sub("", text[: 4 * most] if isinstance(text, str) else ""))
+    text = "".join(letter if letter.isprintable() or letter in _JOINERS else " " for letter in text)
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.types import Receive, Send
+from starlette.types import Receive, Scope, Send
 
 from ..types.events import Event, LastEvent, Relayed, RelayedLast
 from ..types.json import encode
@@ -159,13 +160,6 @@ class WholeClient(_Client):
 
 _CHATS = frozenset({"/chat/completions", "/completions", "/messages", "/api/chat", "/api/generate"})
 """Paths of chat completions, their predecessor, Anthropic's messages and Ollama's own API."""
-_OTHERS = frozenset(
-    {
-        "assistants", "audio", "batches", "containers", "conversations", "embeddings", "evals", "files", "fine_tuning",
-        "images", "moderations", "realtime", "rerank", "threads", "uploads", "vector_stores", "videos",
-    }
-)  # fmt: skip
-"""The first words of the paths of OpenAI's other APIs."""
 _OURS = ("/responses", "/responses/compact", "/responses/input_tokens", "/models")
 
 
@@ -178,6 +172,14 @@ def headers_of(problem: Problem) -> dict[str, str]:
 def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """The problem as an answer; also to the offer of a websocket."""
     return JSONResponse(problem.body(), problem.status, {**headers_of(problem), **(headers or {})})
+
+
+async def refuse_upgrade(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers the offer of a websocket like any request."""
+    with suppress(OSError):  # it has left
+        await answer(scope, receive, send)
+        for _ in range(3):  # the offer, the answer, the end: uvicorn takes it for a fault if we return before
+            await receive()
 
 
 async def on_problem(_request: Request, error: Exception) -> Response:
@@ -205,11 +207,9 @@ async def on_fault(request: Request, _error: Exception) -> Response:
 def _advice(path: str) -> str:
     """What a client probably wants that asks for this path."""
     rest = path.removeprefix("/v1").rstrip("/")
-    if rest in _CHATS or rest.endswith((":generateContent", ":streamGenerateContent")):
+    if rest in _CHATS:
         return "AM Proxy speaks the Responses API: POST /v1/responses, with the conversation in `input`."
-    first = rest.removeprefix("/").partition("/")[0]
-    if first in _OTHERS:
-        return f"AM Proxy has the Responses API only: POST /v1/responses. It has no {first}."
     if (ours := next((each for each in _OURS if rest.endswith(each)), None)) is not None:
         return f"The path is /v1{ours}: a base URL ends with /v1, and with nothing after it."
-    return "GET /openapi.json describes the paths of this server."
+    first = rest.removeprefix("/").partition("/")[0][:64]
+    return f"AM Proxy has the Responses API only: POST /v1/responses, and no {first}. GET /openapi.json describes it."

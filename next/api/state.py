@@ -12,9 +12,9 @@ from starlette.datastructures import Headers
 
 from ..catalog import Catalog
 from ..history.sealing import Sealer, Seals
-from ..observe.log import fields_of, log, log_request, log_turn
+from ..observe.log import fields_of, fields_without_turn, log, log_turn
 from ..observe.metrics import count_errors, count_refused, count_turn
-from ..observe.prices import cost_of, read_list
+from ..observe.prices import cost_of
 from ..observe.record import Record
 from ..observe.shown import Folder
 from ..settings.load import Settings
@@ -24,8 +24,7 @@ from ..turns.signals import Why
 from ..turns.turn import STOPPED, Turn
 from ..types.problems import Problem, ProblemError
 from ..types.request import Request
-from .auth import Callers
-from .hosts import Hosts
+from .auth import Callers, Hosts
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span
@@ -51,7 +50,6 @@ class State:
         folder = settings.server.record
         self._saved = Folder(Path(folder).expanduser()) if folder else None
         self.record = Record(settings.server.kept_turns, self._saved.write if self._saved else None)
-        read_list(settings.upstreams.values())
         self._tracing = _tracing(settings.server.traces)
         self.started = int(time.time())
         self.stopping = False
@@ -69,7 +67,6 @@ class State:
         self._former[self.catalog] = asyncio.create_task(self._retire(self.catalog, frozenset(self._turns)))
         self.settings, self.catalog, self._seals = settings, catalog, seals
         self.callers, self.hosts = Callers(settings), Hosts(settings.server)
-        read_list(settings.upstreams.values())
 
     async def _retire(self, catalog: Catalog, turns: frozenset[Turn]) -> None:
         """Closes a catalog behind these turns, and behind requests of a few seconds, such as counting."""
@@ -82,7 +79,7 @@ class State:
     async def close(self) -> None:
         """Close every connection to an upstream, when all turns are written, and send what is left of the traces."""
         if self._saved is not None:
-            await self._saved.close()
+            await asyncio.to_thread(self._saved.close)
         for task in self._former.values():
             task.cancel()
         for catalog in (self.catalog, *self._former):
@@ -132,7 +129,7 @@ class State:
         took = time.monotonic() - turn.signals.began
         cost = cost_of(turn.usage, turn.route.model)
         fields = fields_of(turn, caller, took, cost)
-        log_turn(turn, fields)
+        log_turn(fields, turn.warned)
         self.record.end(turn, fields)
         if self.settings.server.metrics != "off":
             count_turn(turn, caller, self.settings.models, took, cost)
@@ -150,9 +147,10 @@ class State:
         body: bytes = b"",
     ) -> None:
         """A request has ended that no turn was run for: it was counted, searched, refused, or its client has left."""
-        log_request(request_id, caller, model, finish, problem)
+        fields = fields_without_turn(request_id, caller, model, finish, problem)
+        log_turn(fields)
         if problem is not None and body:
-            self.record.refused(request_id, caller, body, problem)
+            self.record.refused(caller, body, fields, problem)
         if self.settings.server.metrics != "off" and finish in {"refused", "disconnected"}:
             count_refused(problem)
 

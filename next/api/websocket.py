@@ -19,7 +19,6 @@ from typing import Any
 
 from msgspec.structs import replace
 from starlette.datastructures import Headers
-from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
@@ -36,7 +35,7 @@ from .endpoint import Call
 from .memory import Memory, as_in_frame, items_of, refuse_outputs_without_call
 from .pages import upgrade_required
 from .responses import turn_of
-from .sse import data_of, escaped, problem_response, with_warnings
+from .sse import data_of, escaped, problem_response, refuse_upgrade, with_warnings
 from .state import State
 
 _PATHS = ("/v1/responses", "/responses")
@@ -49,7 +48,6 @@ _MOST_WAITING = 16
 """Frames that may wait for their turn."""
 _SHOWN = 64
 """Characters of a frame's type that are repeated."""
-_LONGEST_ID = 1024
 _DISCARD = "discard_partial_items"
 """The mode of a `response.interrupt`, and the only one that is known."""
 _BETA = "responses_websockets="
@@ -112,14 +110,6 @@ class WebSockets:
         finally:
             self._open -= 1
         return None
-
-
-async def refuse_upgrade(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answers the offer of a websocket like any request."""
-    with suppress(OSError):  # it has left
-        await answer(scope, receive, send)
-        for _ in range(3):  # the offer, the answer, the end: uvicorn takes it for a fault if we return before
-            await receive()
 
 
 class _Client:
@@ -337,8 +327,6 @@ class _Connection:
         named, turn = raw.get("response_id"), self._turn
         if isinstance(named, dict | list):
             raise wrong_type("response_id", "a string", named)
-        if isinstance(named, str) and len(named) > _LONGEST_ID:
-            raise refuse("invalid_value", f"An id has at most {_LONGEST_ID} characters.", "response_id")
         return turn is not None and named in (None, turn.response_id) and turn.signals.signal(why)
 
 

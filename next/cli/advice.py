@@ -1,6 +1,10 @@
-"""What an operator can do, by the kind of failure and by the server."""
+"""What an operator is told: what to do, by the kind of failure and by the server."""
 
+import sys
 from collections.abc import Sequence
+from shutil import get_terminal_size
+from textwrap import fill
+from typing import TextIO
 
 from ..providers.table import provider_of
 from ..settings.tables import UpstreamSettings
@@ -41,6 +45,19 @@ GET_MODEL = {
 """How each server gets a model."""
 
 
+def wrapped(text: str, stream: TextIO, head: str = "", indent: str = "  ") -> str:
+    """The text behind a head, as it fits on a terminal. What reads it elsewhere wants it in one line."""
+    width = get_terminal_size().columns - 1 if stream.isatty() else sys.maxsize
+    return fill(
+        text, width, initial_indent=head, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def tell(text: str) -> None:
+    """Tells the operator a sentence on stderr."""
+    print(wrapped(text, sys.stderr), file=sys.stderr, flush=True)
+
+
 def some(names: Sequence[str]) -> str:
     """The first of these names, and how many there are more."""
     return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
@@ -50,7 +67,7 @@ def explained(code: str, cause: str, upstream: UpstreamSettings, *, given: bool)
     """What failed, and what to do; empty where that is said. `given`: the upstream is that of flags."""
     if code != "upstream_auth_error":
         return cause, "" if cause.endswith("?") else _BY_CODE.get(code, "")
-    if upstream.api_key is not None:
+    if upstream.api_key:
         return f"{upstream.base_url} refuses the API key.", "Is it the right one for this server, and still valid?"
     name = provider_of(upstream.provider).key_variable or "NAME"
     todo = f"Give it with --upstream-key env:{name}." if given else f'Add api_key = "env:{name}" to its table.'

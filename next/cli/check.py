@@ -35,7 +35,7 @@ def _print_table(title: str, table: Mapping[str, Any]) -> None:
     print(title)
     for name, value in table.items():
         if value is not None:
-            print(f"{name} = {_toml(value)}")
+            print(f"{name} = {toml(value)}")
     print()
 
 
@@ -46,19 +46,20 @@ def _ways(settings: Settings, name: str) -> Iterator[str]:
         if (upstream := settings.upstreams.get(asked)) is None:
             yield f"what {asked} is asked at"
             continue
-        there = model.names.get(asked) or model.name or name
+        there = model.called(asked, name)
         where = upstream.base_url or upstream.provider
         yield f"{asked} ({upstream.via}{f', {where}' if where else ''})" + (f" as {there}" if there != name else "")
 
 
-def _toml(value: Any) -> str:
+def toml(value: Any) -> str:
+    """The value as TOML writes it."""
     match value:
         case SecretStr():
             return '"***"'
         case Mapping():
-            return "{ " + ", ".join(f"{quoted(name)} = {_toml(inner)}" for name, inner in value.items()) + " }"
+            return "{ " + ", ".join(f"{quoted(name)} = {toml(inner)}" for name, inner in value.items()) + " }"
         case list() | tuple():
-            return "[" + ", ".join(map(_toml, value)) + "]"
+            return "[" + ", ".join(map(toml, value)) + "]"
         case float() if value.is_integer():
             return str(int(value))
     return json.dumps(value, ensure_ascii=False)

@@ -4,13 +4,14 @@ Of the ways to tell Codex which models there are, only a catalogue in a file mak
 and no others.
 """
 
-import json
 import os
 import shlex
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-_SEARCH = {"features.standalone_web_search": "true", "suppress_unstable_features_warning": "true"}
+from .check import toml
+
+_SEARCH = {"features.standalone_web_search": True, "suppress_unstable_features_warning": True}
 """Its own search of the web, a feature under development: without the second one it would warn of the first."""
 
 
@@ -28,8 +29,8 @@ class Server(NamedTuple):
 
 def flags(server: Server, catalogue: Path) -> list[str]:
     """The words of the command line with which Codex uses this server, and the models of this file."""
-    settings = {**_settings(server, catalogue), "model_providers.am": f"{{{', '.join(_provider(server))}}}"}
-    return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
+    settings = {**_settings(server, catalogue), "model_providers.am": _provider(server)}
+    return [word for name, value in settings.items() for word in ("-c", f"{name}={toml(value)}")]
 
 
 def profile(server: Server) -> str:
@@ -42,27 +43,20 @@ def profile(server: Server) -> str:
             f"# Save this as {folder / 'am.config.toml'}, and start Codex with: codex --profile am",
             "# While AM Proxy runs, save the list of its models, and again when they change:",
             f"# curl -s{key} '{server.base_url}/models?client_version=0' > {shlex.quote(str(catalogue))}",
-            *(f"{name} = {value}" for name, value in _settings(server, catalogue).items()),
+            *(f"{name} = {toml(value)}" for name, value in _settings(server, catalogue).items()),
             "",
             "[model_providers.am]",
-            *_provider(server),
+            *(f"{name} = {toml(value)}" for name, value in _provider(server).items()),
         ]
     )
 
 
-def _settings(server: Server, catalogue: Path) -> dict[str, str]:
+def _settings(server: Server, catalogue: Path) -> dict[str, Any]:
     own = {"model": server.model, "model_provider": "am", "model_catalog_json": str(catalogue)}
-    return {name: _toml(value) for name, value in own.items()} | (_SEARCH if server.searches else {})
+    return {**own, **(_SEARCH if server.searches else {})}
 
 
-def _provider(server: Server) -> list[str]:
-    values = {"name": "AM Proxy", "base_url": server.base_url, "wire_api": "responses"}
-    if server.key_variable:
-        values["env_key"] = server.key_variable
-    searches = ["supports_standalone_web_search = true"] if server.searches else []
-    return [*(f"{name} = {_toml(value)}" for name, value in values.items()), *searches]
-
-
-def _toml(text: str) -> str:
-    """The text as TOML writes it, which is as JSON does."""
-    return json.dumps(text, ensure_ascii=False)
+def _provider(server: Server) -> dict[str, Any]:
+    key = {"env_key": server.key_variable} if server.key_variable else {}
+    searches = {"supports_standalone_web_search": True} if server.searches else {}
+    return {"name": "AM Proxy", "base_url": server.base_url, "wire_api": "responses", **key, **searches}

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-import textwrap
+import sys
 import time
 from collections.abc import AsyncIterator
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from ..settings.load import GIVEN, Settings
 from ..settings.tables import ModelSettings
 from ..types.json import Json, decode, encode
 from ..upstreams.survey import Survey, loaded_window
-from .advice import explained, for_tools, short_context, some
+from .advice import explained, for_tools, short_context, some, wrapped
 from .upstream_flag import Looked
 
 _HELLO = {"input": "Say hello in five words."}
@@ -70,9 +70,8 @@ def _print(console: Console, step: Step) -> None:
     """Prints a step: wrapped on a terminal, one line anywhere else."""
     mark, style = _MARKS[step.state]
     for head, words in ((f"  {mark} {step.title:<9}", step.message), (" " * 13, step.advice)):
-        width = console.width if console.is_terminal else len(words) + 20
         if words:
-            lines = Text(textwrap.fill(words, width, initial_indent=head, subsequent_indent=" " * 13))
+            lines = Text(wrapped(words, sys.stdout, head, " " * 13))
             lines.stylize(style, 2, 3)
             console.print(lines, soft_wrap=True)
 
@@ -98,7 +97,7 @@ async def _steps(looked: Looked, name: str, found: Survey) -> AsyncIterator[Step
         for public, model in settings.models.items()
         if name in model.asked
     }
-    there = {public: model.names.get(name) or model.name or public for public, model in models.items() if public != "*"}
+    there = {public: model.called(name, public) for public, model in models.items() if public != "*"}
     for public, called in there.items():
         if listed and called not in listed:
             yield Step("warning", "models", f'models.{public}: it lists no "{called}"')
@@ -127,7 +126,7 @@ async def _steps(looked: Looked, name: str, found: Survey) -> AsyncIterator[Step
         await state.close()
     window, configured = listed.get(called), models[model].context_window if model in models else None
     if found.provider == "ollama":  # which decides about a model's context when it loads it, as it now has
-        key = upstream.api_key.get_secret_value() if upstream.api_key else ""
+        key = upstream.api_key.get_secret_value()
         window = await loaded_window(found.base_url, key, called, within=_LOOK) or window
     if short := short_context(called, window, found.provider):
         yield Step("warning", "context", short)

@@ -28,7 +28,7 @@ from ..settings.tables import KeySettings, ModelSettings
 from ..settings.values import did_you_mean
 from ..upstreams.model_list import ListedModel
 from ..upstreams.survey import Survey, loaded_window
-from .advice import GET_MODEL, explained, short_context, some
+from .advice import GET_MODEL, explained, short_context, some, tell
 from .codex import Server, flags, profile
 from .serve import config_of, url_of
 from .upstream_flag import Looked
@@ -87,7 +87,7 @@ def launch(looked: Looked, wanted: str | None, words: Sequence[str], *, prints: 
 
 
 def _say(text: str) -> None:
-    print(f"am-proxy: {text}", file=sys.stderr, flush=True)
+    tell(f"am-proxy: {text}")
 
 
 # What there is, and what is chosen
@@ -101,7 +101,7 @@ def _choices(settings: Settings, surveys: Mapping[str, Survey]) -> list[Choice]:
         upstream = first if first in settings.upstreams else settings.models[first].asked[0]
         survey = surveys[upstream]
         listed = {each.name: each for each in survey.models}
-        known = listed.get(model.names.get(upstream) or model.name or name, ListedModel(name))
+        known = listed.get(model.called(upstream, name), ListedModel(name))
         choices.append(Choice(name, with_facts(model, known), upstream, survey, known.calls_tools))
         if name == "*" and model.name is None:
             new = [each for each in listed.values() if each.name not in settings.models]
@@ -144,8 +144,8 @@ def _loaded(settings: Settings, choice: Choice, wanted: str | None) -> Choice:
     if survey.provider == "ollama":
         _say(f"Ollama loads {choice.name} …")
         table = settings.upstreams[choice.upstream]
-        key = table.api_key.get_secret_value() if table.api_key else ""
-        there = model.names.get(choice.upstream) or model.name or choice.name
+        key = table.api_key.get_secret_value()
+        there = model.called(choice.upstream, choice.name)
         window = asyncio.run(loaded_window(survey.base_url, key, there, within=_LOADED)) or model.context_window
         choice = choice._replace(settings=model.model_copy(update={"context_window": window}))
     if choice.short:

@@ -7,8 +7,6 @@ from functools import partial
 from hashlib import sha256
 from itertools import takewhile
 from pathlib import Path
-from shutil import get_terminal_size
-from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -16,6 +14,7 @@ import typer
 from ..settings.gone import instead_of
 from ..settings.load import SettingsError, load, unknown_variables, usual_file
 from ..version import VERSION
+from .advice import tell
 from .upstream_flag import Looked, look
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
@@ -40,22 +39,14 @@ Provider = Annotated[
 def read(context: typer.Context, *, within: float = 2) -> Looked:
     """The settings of this command's flags; or every mistake in them on stderr, and the end of the program with 2."""
     for note in unknown_variables():
-        print(f"note: {note}", file=sys.stderr)
+        tell(f"note: {note}")
     try:
         return look(context.params["config"], context.params, within=within)
     except SettingsError as error:
         mistakes = str(error).splitlines()
         for mistake in [*mistakes, f"{len(mistakes)} mistake{'s' if len(mistakes) > 1 else ''}"]:
-            print(_wrapped(mistake), file=sys.stderr)
+            tell(mistake)
         raise typer.Exit(2) from None
-
-
-def _wrapped(line: str) -> str:
-    """The line as it fits on a terminal. What reads it elsewhere wants it whole."""
-    if not sys.stderr.isatty():
-        return line
-    width = get_terminal_size().columns - 1
-    return fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def _print_version(wanted: bool) -> None:
@@ -70,7 +61,10 @@ def about(
         bool, typer.Option("--version", "-V", help="Print the version.", callback=_print_version)
     ] = False,
 ) -> None:
-    """AM Proxy gives any language model the OpenAI Responses API."""
+    """AM Proxy gives any language model the OpenAI Responses API.
+
+    To begin: am-proxy serve --upstream http://localhost:11434
+    """
 
 
 @app.command()
@@ -109,13 +103,13 @@ def check(
     via: Via = None,
     provider: Provider = None,
 ) -> None:
-    """Print every mistake of the configuration, or the settings."""
+    """Check the configuration: print every mistake in it, or the settings that hold."""
     from .check import show
 
     looked = read(context)
     show(looked.settings, context.params["config"] or usual_file())
     for remark, _ in looked.remarks:
-        print(remark, file=sys.stderr)
+        tell(remark)
 
 
 @app.command()
@@ -146,7 +140,9 @@ def launch(
     model: Annotated[
         str | None, typer.Option(metavar="NAME", help="The model to start with (else the first that suits it).")
     ] = None,
-    prints: Annotated[bool, typer.Option("--print", help="Print a profile for a server that always runs.")] = False,
+    prints: Annotated[
+        bool, typer.Option("--print", help="Print a profile of Codex for a server that always runs.")
+    ] = False,
 ) -> None:
     """Run Codex on your models, with a server of its own. None of its files is changed."""
     if agent != "codex":
@@ -160,7 +156,7 @@ def launch(
 def create(name: Annotated[str, typer.Argument(metavar="NAME", help="Its owner, as the log names them.")]) -> None:
     """Print a new key, and the table of the configuration that lets it in. Nothing is stored."""
     if not name.isprintable() or name != name.strip() or name.lower() in {"", "anyone", "guest"}:
-        raise typer.BadParameter("is not a name that can be used")
+        raise typer.BadParameter(f"{name!r} cannot be the name of a key")
     key = f"am-{secrets.token_urlsafe(32)}"  # so long that nobody finds it by its digest; scanners know the prefix
     digest = sha256(key.encode()).hexdigest()
     print("The client's key, printed only once (`Authorization: Bearer <key>`):", key, sep="\n\n")
@@ -182,6 +178,6 @@ def _gone(words: list[str]) -> str:
 def main() -> None:
     """Runs one command. Exits with 0, with 1 where it has failed, or with 2 for a mistake of the caller."""
     if said := _gone(sys.argv[1:]):
-        print(f"am-proxy: {said}", file=sys.stderr)
+        tell(f"am-proxy: {said}")
         sys.exit(2)
     app(prog_name="am-proxy")

@@ -1,10 +1,12 @@
 """Runs the server in one process or in several, and ends it."""
 
 import errno
+import json
 import logging
 import multiprocessing
 import os
 import secrets
+import shlex
 import signal
 import socket
 import sys
@@ -24,7 +26,9 @@ from ..observe.log import log, set_up
 from ..observe.metrics import FOLDER
 from ..settings.load import Settings, SettingsError
 from ..settings.tables import ServerSettings
-from .banner import banner
+from ..settings.values import is_loopback
+from ..version import VERSION
+from .advice import some, tell
 from .upstream_flag import Looked
 
 _ADVICE = {
@@ -45,7 +49,7 @@ def run(looked: Looked, read: Read) -> int:
         listener = _listen(server.host, server.port)
     except OSError as error:
         why = "there is no such address" if isinstance(error, socket.gaierror) else _ADVICE.get(error.errno or 0)
-        print(f"am-proxy: cannot listen on {server.host} port {server.port}: {why or error.strerror}", file=sys.stderr)
+        tell(f"am-proxy: cannot listen on {server.host} port {server.port}: {why or error.strerror}")
         return 1
     with listener:
         _announce(looked, listener)
@@ -64,11 +68,29 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _announce(looked: Looked, listener: socket.socket) -> None:
-    url = url_of(*listener.getsockname()[:2])
-    if sys.stdout.isatty():
-        print(banner(looked.settings, url, [model.name for model in looked.found.models] if looked.found else ()))
+    """Says that it is ready: to people with a request that works."""
+    settings, url = looked.settings, url_of(*listener.getsockname()[:2])
+    if not sys.stdout.isatty():
+        return log.info("ready", extra={"fields": {"url": url, "workers": settings.server.workers}})
+    names = [name for name in settings.models if name != "*"]
+    names += [model.name for model in looked.found.models] if looked.found else []
+    models = some(names)
+    if (others := settings.models.get("*")) is not None:
+        upstream = settings.upstreams.get(others.asked[0])
+        where = upstream and (upstream.base_url or upstream.provider)
+        models += f"{', ' if models else ''}any {'other ' if models else ''}name (sent to {where or others.asked[0]})"
+    if settings.keys:
+        keys = f"needed: that of {some([key.name for key in settings.keys])}"
+    elif is_loopback(settings.server.host):
+        keys = "none needed: only this machine can call"
     else:
-        log.info("ready", extra={"fields": {"url": url, "workers": looked.settings.server.workers}})
+        keys = "NONE NEEDED: everyone who can reach this address can use it"
+    print(f"AM Proxy {VERSION} is ready: {url}\n  models  {models}\n  keys    {keys}")
+    if settings.server.kept_turns and settings.server.workers == 1:
+        print(f"  watch   {url.removesuffix('v1')}")
+    bearer = '-H "Authorization: Bearer $AM_KEY" \\\n    ' if settings.keys else ""
+    body = json.dumps({"model": names[0] if names else "YOUR-MODEL", "input": "Hello!"})
+    return print(f"\nTry it:\n  curl {url}/responses \\\n    {bearer}--json {shlex.quote(body)}\n", flush=True)
 
 
 def url_of(host: str, port: int) -> str:

@@ -67,6 +67,6 @@ async def _look_at(upstream: UpstreamSettings, within: float) -> "Survey":
 
     if not upstream.base_url or upstream.via == "litellm":
         return Survey(upstream.base_url or "", upstream.via, upstream.provider)
-    key = upstream.api_key.get_secret_value() if upstream.api_key else ""
+    key = upstream.api_key.get_secret_value()
     found = await survey(upstream.base_url, key, within=within, messages=upstream.via == "messages")
     return found._replace(provider=found.provider or upstream.provider)

@@ -37,10 +37,6 @@ class Reader(Protocol):
         ...
 
 
-def _no_headers(_body: Json, _betas: Sequence[str]) -> dict[str, str]:
-    return {}
-
-
 class Counter(NamedTuple):
     """An address at which servers of an API count the tokens of a body."""
 
@@ -80,7 +76,7 @@ class Dialect(NamedTuple):
     """The members of a body that the model reads."""
     translation: Translation | None = None
     counters: tuple[Counter, ...] = ()
-    headers: Callable[[Json, Sequence[str]], dict[str, str]] = _no_headers
+    headers: Callable[[Json, Sequence[str]], dict[str, str]] | None = None
     """Headers of its own, for a body and the beta features that the operator wants."""
     models: str = "/models"
     """The path of its list of models."""

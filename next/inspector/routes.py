@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from fastapi import APIRouter
 from sse_starlette import EventSourceResponse
@@ -17,7 +18,7 @@ from ..observe.record import Kept
 from ..observe.shown import shown
 from ..settings.tables import Caller
 from ..types.json import Json, encode
-from ..types.problems import refuse
+from ..types.problems import ProblemError, refuse
 from ..version import VERSION
 from .conversations import changes, conversation, found, rows
 
@@ -102,11 +103,11 @@ def inspector(state: State) -> APIRouter:
                 {"name": name, "via": table.via, "provider": table.provider, "address": table.base_url}
                 for name, table in settings.upstreams.items()
             ]
-        return _json(told)
+        return _json(encode(told))
 
     async def feed(request: Request) -> Response:
         """The rows of the list, and again whenever something changes: those that changed, and which are kept."""
-        caller, _ = looked(request)
+        looked(request)
         if len(state.record.watchers) >= _FEEDS:
             raise refuse("rate_limit_exceeded", _TOO_MANY)
 
@@ -116,7 +117,11 @@ def inspector(state: State) -> APIRouter:
             try:
                 while not state.stopping:
                     changed.clear()
-                    now = await _look(rows, state.record.of(caller.owner))
+                    try:
+                        _, turns = looked(request)
+                    except ProblemError:  # the key is gone
+                        return
+                    now = await _look(partial(rows, turns))
                     news = [row for row in now if told.get(row["number"]) != row]
                     told = {row["number"]: row for row in now}
                     yield {"data": encode({"rows": news, "kept": list(told)}).decode()}
@@ -132,8 +137,8 @@ def inspector(state: State) -> APIRouter:
         caller, turns = looked(request)
         kept = one(number, turns)
 
-        def made() -> Json:
-            return {**shown(kept, may_know=caller.may_know), "changes": changes(turns, kept)}
+        def made() -> bytes:
+            return encode({**shown(kept, may_know=caller.may_know), "changes": changes(turns, kept)})
 
         return _json(await _look(made))
 
@@ -141,12 +146,12 @@ def inspector(state: State) -> APIRouter:
         """A conversation."""
         _, turns = looked(request)
         one(number, turns)
-        return _json({"turns": await _look(conversation, number, turns)})
+        return _json(await _look(lambda: encode({"turns": conversation(number, turns)})))
 
     async def search(request: Request, text: str = "") -> Response:
         """The turns in which a text occurs."""
         _, turns = looked(request)
-        return _json({"numbers": await _look(found, text[:_LONGEST], turns)})
+        return _json(await _look(lambda: encode({"numbers": found(text[:_LONGEST], turns)})))
 
     router = APIRouter()
     router.add_api_route("/", page, methods=["GET", "HEAD"], response_model=None)
@@ -159,10 +164,10 @@ def inspector(state: State) -> APIRouter:
     return router
 
 
-async def _look(work: Callable[..., _T], *given: Any) -> _T:
+async def _look(work: Callable[[], _T]) -> _T:
     """What this work finds: in a thread of the inspector's own, so that nothing else waits for it."""
-    return await asyncio.get_running_loop().run_in_executor(_thread, work, *given)
+    return await asyncio.get_running_loop().run_in_executor(_thread, work)
 
 
-def _json(body: Any) -> Response:
-    return Response(encode(body), media_type="application/json", headers=_PAGE)
+def _json(data: bytes) -> Response:
+    return Response(data, media_type="application/json", headers=_PAGE)

@@ -6,12 +6,12 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from ..settings.tables import Caller, ServerSettings
-from ..types.problems import Problem
+from ..types.problems import Problem, Warning
 from ..types.redact import without_keys
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ _MOST = 20
 """Warnings in a line."""
 _LONGEST = 250
 _LONGEST_NAME = 200
+_UNCUT = 10_000
+"""Columns where there is no terminal."""
 _QUIET = 60
 """Seconds between two warnings about an upstream."""
 _warned: dict[str, tuple[float, int]] = {}
@@ -36,7 +38,7 @@ _QUOTED = re.compile(r"'([^']{1,60})'")
 
 
 class _Json(logging.Formatter):
-    """A line of JSON; empty fields are left out."""
+    """A line of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
@@ -48,7 +50,7 @@ class _Json(logging.Formatter):
         }
         if record.exc_info:
             line["traceback"] = without_keys(self.formatException(record.exc_info))
-        return json.dumps({name: value for name, value in line.items() if value not in (None, "", [], {})})
+        return json.dumps(line)
 
 
 class _Text(logging.Formatter):
@@ -78,29 +80,27 @@ class _Text(logging.Formatter):
     def _columns(self, fields: Mapping[str, Any], features: Mapping[str, None]) -> str:
         """What stands behind the time and the status, 16 columns from the left."""
         try:
-            width = os.get_terminal_size(self._stream.fileno()).columns
+            width = (os.get_terminal_size(self._stream.fileno()).columns or _UNCUT) - 16
         except (OSError, ValueError):
-            width = 0
-        is_wide = not 0 < width < 112
-        room, upstream = 32 if is_wide else 20, fields.get("upstream", "")
+            width = _UNCUT
+        room, upstream = 32 if width > 96 else 20, fields.get("upstream", "")
         model = _cut(fields.get("model", ""), max(room - len(upstream) - 3, 8))  # so that long names leave both legible
-        cells = [f"{_cut(f'{model} → {upstream}' if upstream else model, room):<{room}}"]
+        line = f"{_cut(f'{model} → {upstream}' if upstream else model, room):<{room}}"
         if fields["finish"] in ("failed", "refused"):
             tries = sum(fields.get("retries", {}).values()) + 1
-            words = _SUBJECT.sub("", fields.get("cause", "")) + (f" (tried {tries} times)" if tries > 1 else "")
+            words = [_SUBJECT.sub("", fields.get("cause", "")) + (f" (tried {tries} times)" if tries > 1 else "")]
         else:
-            counts = [_count(fields[name]) for name in ("input_tokens", "output_tokens") if name in fields]
-            tokens = " → ".join(counts)
-            cached = f"{_count(fields['cached_tokens'])} cached" if fields.get("cached_tokens") else ""
-            first = f"{_seconds(fields['first_token_ms'])} / " if is_wide and "first_token_ms" in fields else ""
-            total = f"{first}{_seconds(fields['duration_ms'])}" if "duration_ms" in fields else ""
-            cells += [f"{tokens:<12}", *([f"{cached:<12}"] if is_wide else ()), f"{total:<{15 if is_wide else 6}}"]
-            failed = f"after {', '.join(fields['retries'])} failed" if fields.get("retries") else ""
-            words = "; ".join(filter(None, (failed, f"warned: {', '.join(features)}" if features else "")))
-        end = fields["request_id"][-6:] if width else fields["request_id"]
-        room = width - 16 - sum(len(cell) + 2 for cell in cells) - (8 if is_wide else 0)
-        words = _cut(words, max(room, 0)) if width else words
-        return "  ".join([*cells, f"{words:<{max(room, 0)}}", *([end] if is_wide else ())]).rstrip()
+            tokens = " → ".join([_count(fields[name]) for name in ("input_tokens", "output_tokens") if name in fields])
+            line += f"  {tokens:<12}  {_seconds(fields.get('duration_ms')):<6}"
+            words = [f"after {', '.join(fields['retries'])} failed"] if "retries" in fields else []
+            words += [f"warned: {', '.join(features)}"] if features else []
+        line = _cut("  ".join([line, *words]), width)
+        cached = f"{_count(fields['cached_tokens'])} cached" if "cached_tokens" in fields else ""
+        first = f"first {_seconds(fields['first_token_ms'])}" if "first_token_ms" in fields else ""
+        for word in filter(None, (cached, first, fields["request_id"])):
+            if len(line) + 2 + len(word) <= width:
+                line += f"  {word}"
+        return line.rstrip()
 
     def _painted(self, text: str, colour: int) -> str:
         return f"\x1b[{colour}m{text}\x1b[0m" if self._colours else text
@@ -138,21 +138,28 @@ def fields_of(turn: "Turn", caller: Caller, took: float, cost: float | None) -> 
         "retries": turn.retries,
         "cost_estimate": cost,
     }
+    return _told(fields)
+
+
+def fields_without_turn(
+    request_id: str, caller: Caller, model: str | None, finish: str, problem: Problem | None
+) -> dict[str, Any]:
+    """The same of a request for which no turn was run."""
+    fields = {"request_id": request_id, "key": caller.name, "model": (model or "")[:_LONGEST_NAME], "finish": finish}
+    ended = {"status": problem.status, "error": problem.code, "cause": problem.message} if problem else {"status": 200}
+    return _told({**fields, **ended})
+
+
+def _told(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """These fields; empty ones are left out."""
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
 
 
-def log_turn(turn: "Turn", fields: Mapping[str, Any]) -> None:
-    """The line of a turn."""
+def log_turn(fields: Mapping[str, Any], warned: Sequence[Warning] = ()) -> None:
+    """The line of a turn, or of a request for which none was run."""
     if log.isEnabledFor(logging.INFO):
-        features = [(_QUOTED.findall(each.details) or [each.feature])[0] for each in turn.warned]
+        features = [(_QUOTED.findall(each.details) or [each.feature])[0] for each in warned]
         log.info("turn", extra={"fields": fields, "features": dict.fromkeys(features)})
-
-
-def log_request(request_id: str, caller: Caller, model: str | None, finish: str, problem: Problem | None) -> None:
-    """The line of a request that ended without a turn."""
-    fields = {"request_id": request_id, "key": caller.name, "model": (model or "")[:_LONGEST_NAME], "finish": finish}
-    ended = {"status": problem.status, "error": problem.code, "cause": problem.message} if problem else {"status": 200}
-    log.info("turn", extra={"fields": fields | ended, "features": {}})
 
 
 def log_failing(upstream: str, cause: str) -> None:
@@ -179,7 +186,7 @@ def _status(fields: Mapping[str, Any]) -> str:
 
 
 def _cut(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[: room - 1]}…" if room else ""
+    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def _count(number: int) -> str:
@@ -190,8 +197,10 @@ def _count(number: int) -> str:
     return str(number)
 
 
-def _seconds(milliseconds: int) -> str:
-    """`5 ms`, `0.57 s`, `12.3 s`, `3:20`."""
+def _seconds(milliseconds: int | None) -> str:
+    """`5 ms`, `0.57 s`, `12.3 s`, `3:20`; empty if unknown."""
+    if milliseconds is None:
+        return ""
     if milliseconds < 100:
         return f"{milliseconds} ms"
     seconds = milliseconds / 1000

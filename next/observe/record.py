@@ -59,6 +59,10 @@ class Record:
         """`write` is called with each turn that has ended."""
         self._most = turns
         self._write = write
+        self.keeps = turns > 0
+        """Whether turns are kept."""
+        self.notes = self.keeps or write is not None
+        """Whether turns are kept or written."""
         self._number = count(1).__next__
         self._kept: dict[int, Kept] = {}
         self._running: dict[Turn, Kept] = {}
@@ -66,16 +70,6 @@ class Record:
         self._size = 0
         self.watchers: set[asyncio.Event] = set()
         """They are set at every change."""
-
-    @property
-    def keeps(self) -> bool:
-        """Whether turns are kept."""
-        return self._most > 0
-
-    @property
-    def notes(self) -> bool:
-        """Whether turns are kept or written."""
-        return self.keeps or self._write is not None
 
     def of(self, owner: str) -> list[Kept]:
         """The turns of this caller, oldest first."""
@@ -99,11 +93,9 @@ class Record:
             kept.fields, kept.problem = fields, turn.problem
             self._over(kept)
 
-    def refused(self, request_id: str, caller: Caller, body: bytes, problem: Problem) -> None:
+    def refused(self, caller: Caller, body: bytes, fields: dict[str, Any], problem: Problem) -> None:
         """A request was refused before there was a turn."""
         if self.notes and not caller.is_guest:
-            fields: dict[str, Any] = {"request_id": request_id, "key": caller.name, "finish": "refused"}
-            fields |= {"status": problem.status, "error": problem.code, "cause": problem.message}
             self._over(Kept(self._number(), caller.owner, body, time.monotonic(), fields, problem=problem))
 
     def wake(self) -> None:

@@ -6,11 +6,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
+from threading import Semaphore
 from typing import Any, NamedTuple
 
 import msgspec
 
-from ..types.json import Json, as_object, as_text, decode
+from ..types.json import Json, as_object, as_text, decode, objects, without
 from ..types.redact import redacted, redacted_text
 from ..upstreams.port import AskRecord
 from .log import log
@@ -25,7 +26,7 @@ _PAUSE = 2
 _WAITING = 64
 """Turns that wait to be written. Where a disk is slower than that, turns are left out."""
 _LEFT_OUT = "… (not JSON)"
-_LOOSE = frozenset({"annotations", "id", "logprobs", "phase", "status"})
+_LOOSE = ("annotations", "id", "logprobs", "phase", "status")
 """Members of an item that clients leave out or change when they send it back."""
 _TEXTS = frozenset({"input_text", "output_text", "text", "refusal"})
 _encoded = msgspec.json.Encoder(order="deterministic").encode
@@ -110,7 +111,7 @@ def items_of(value: Any) -> list[Json]:
     """The items of an input or an output."""
     if isinstance(value, str):
         return [{"type": "message", "role": "user", "content": value}]
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return objects(value)
 
 
 def text_of(item: Json) -> str:
@@ -149,10 +150,10 @@ def shown(kept: Kept, *, may_know: bool) -> Json:
     """All about a turn. `may_know`: whoever sees it runs this server, and is told causes, which have addresses."""
     events, response = told(kept)
     request = decode(kept.body)
-    fields = kept.fields if may_know else {name: kept.fields[name] for name in kept.fields if name != "cause"}
+    fields = kept.fields if may_know else without(kept.fields, "cause")
     return {
         "row": row(kept),
-        "fields": redacted({name: value for name, value in fields.items() if value not in (None, "", [], {})}),
+        "fields": redacted(fields),
         "request": _LEFT_OUT if request is None else redacted(request),
         "asks": [_ask(ask, kept, may_know=may_know) for ask in list(kept.asks)],
         "events": [{"at": _ms(at, kept), "event": redacted(event)} for at, event in events],
@@ -223,7 +224,7 @@ def _essence(item: Json) -> Any:
         return [kind, call, item.get("name")]
     if kind.endswith("_output"):
         return [kind, call, _parts(item.get("output"))]
-    return {name: value for name, value in item.items() if name not in _LOOSE}
+    return without(item, *_LOOSE)
 
 
 def _parts(content: Any) -> list[Any]:
@@ -235,25 +236,23 @@ def _parts(content: Any) -> list[Any]:
 
 
 class Folder:
-    """Writes turns as they end, in threads. Nothing in the folder is ever deleted."""
+    """Writes turns as they end, in a thread. Nothing in the folder is ever deleted."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._thread = ThreadPoolExecutor(1, "record")
-        self._writing: set[asyncio.Future[None]] = set()
+        self._room = Semaphore(_WAITING)
 
     def write(self, kept: Kept) -> None:
         """Write this turn, soon."""
-        if len(self._writing) >= _WAITING:
+        if self._room.acquire(blocking=False):
+            asyncio.get_running_loop().run_in_executor(self._thread, self._write, kept)
+        else:
             log.warning("record: a turn is left out, because %s is slow", self._folder)
-            return
-        task = asyncio.get_running_loop().run_in_executor(self._thread, self._write, kept)
-        self._writing.add(task)
-        task.add_done_callback(self._writing.discard)
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Wait until all is written."""
-        await asyncio.gather(*self._writing, return_exceptions=True)
+        self._thread.shutdown()
 
     def _write(self, kept: Kept) -> None:
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{kept.number:06}-{kept.fields.get('request_id')}-{os.getpid()}.json"
@@ -264,3 +263,5 @@ class Folder:
                 file.write(msgspec.json.encode(shown(kept, may_know=True)))
         except OSError as error:
             log.warning("record: %s cannot be written: %s", self._folder, error.strerror)
+        finally:
+            self._room.release()

@@ -1,7 +1,7 @@
 """The mistakes in a configuration, in words for the person who wrote it."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, get_args
 
 from pydantic_core import ErrorDetails
@@ -29,10 +29,9 @@ _WORDS = {
 _MESSAGES = {
     "missing": "is missing",
     "string_type": "must be a text in quotes",
-    "bool_type": "must be true or false",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "finite_number": "must be a number",
+    **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
+    **dict.fromkeys(("int_type", "int_parsing", "int_parsing_size", "int_from_float"), "must be a whole number"),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), "must be a number"),
     "greater_than": "must be more than {gt:.15g}",
     "greater_than_equal": "must be at least {ge:.15g}",
     "less_than_equal": "must be at most {le:.15g}",
@@ -76,14 +75,8 @@ def sentence(error: ErrorDetails) -> str:
             return str(facts["error"])
         case "model_type" | "dict_type":
             return f"must be a table: {'[[keys]]' if path[0] == 'keys' else f'[{spelled(path)}]'}"
-        case "bool_type" | "int_type" | "float_type" as kind if _is_in_quotes(value):
-            return f"{_MESSAGES[kind]}, without quotes"
         case kind:
             return _MESSAGES.get(kind, "is not valid").format(**facts)
-
-
-def _is_in_quotes(value: Any) -> bool:
-    return isinstance(value, str) and re.fullmatch(r"true|false|-?[0-9][0-9._]*", value) is not None
 
 
 def unknown_upstream(upstream: str, upstreams: Iterable[str]) -> str:
@@ -104,8 +97,7 @@ def _unknown(path: Path, value: Any) -> str:
         near = did_you_mean(word, TABLES)
         return f"is not a table here{near}" if near else _elsewhere(word)
     if kind in {"models", "upstreams"} and isinstance(value, dict) and len(own) == 1:
-        names = [*map(str, path[1:]), *_names_in(value, TABLES[kind])]
-        return f"a name with a dot needs quotes: [{kind}.{quoted('.'.join(names))}]"
+        return f"a name with a dot needs quotes: [{kind}.{quoted('.'.join(map(str, path[1:])))}]"
     table, meant = (Can if own[0] == "can" else TABLES[kind]).model_fields, _WORDS.get(word, word)
     if meant in table:
         return f"is not a setting here (did you mean {meant}?)"
@@ -113,13 +105,6 @@ def _unknown(path: Path, value: Any) -> str:
         return "is not a setting here: write [models.NAME] with this upstream and with name, its name there"
     near = did_you_mean(word, table)
     return f"is not a setting here{near}" if near else _elsewhere(meant)
-
-
-def _names_in(value: dict[str, Any], table: type[Table]) -> Iterator[str]:
-    """The rest of a name that TOML has read as tables in a table."""
-    for name, inner in value.items():
-        if len(value) == 1 and isinstance(inner, dict) and name not in table.model_fields:
-            yield from (name, *_names_in(inner, table))
 
 
 def _elsewhere(word: str) -> str:

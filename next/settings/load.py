@@ -11,9 +11,9 @@ from pydantic import ValidationError
 from ..providers.table import provider_of
 from .faults import Path, sentence, spelled, unknown_upstream
 from .gone import instead_of
-from .tables import ModelSettings, ServerSettings
+from .tables import ServerSettings
 from .tables import Settings as Settings
-from .values import Text, did_you_mean, is_loopback
+from .values import did_you_mean, is_loopback
 
 FILE = "am-proxy.toml"
 GIVEN = "upstream"
@@ -44,22 +44,18 @@ def load(file: FilePath | None, flags: Mapping[str, Any], environ: Mapping[str, 
     reading = _Reading(file or usual_file(environ), environ)
     reading.add_given(flags)
     reading.add_keys()
-    tables, mistakes = reading.resolved(reading.tables, ()), reading.mistakes
-    for path, words in _between_tables(tables):
-        reading.say(path, words)
     try:
-        settings = Settings.model_validate(tables)
+        settings = Settings.model_validate(reading.resolved(reading.tables, ()))
     except ValidationError as error:
         for fault in error.errors(include_url=False):
-            if fault["loc"] not in reading.unread or fault["type"] == "extra_forbidden":
-                reading.unread.pop(fault["loc"], None)
+            if fault["loc"] not in reading.unread:
                 reading.say(fault["loc"], sentence(fault))
     else:
-        if not mistakes and not reading.unread:
+        for path, words in _between_tables(settings):
+            reading.say(path, words)
+        if not reading.mistakes:
             return settings
-    for path, words in reading.unread.items():
-        reading.say(path, words)
-    raise SettingsError("\n".join(sorted(mistakes)))
+    raise SettingsError("\n".join(sorted(reading.mistakes)))
 
 
 def usual_file(environ: Mapping[str, str] = os.environ) -> FilePath | None:
@@ -85,8 +81,8 @@ class _Reading:
         self._origins: dict[Path, str] = {}
         """The variables and flags of what is not in the file."""
         self.tables: dict[str, Any] = {} if file is None else _read(file)
-        self.unread: dict[Path, str] = {}
-        """Settings that refer to what is not there, with the reasons."""
+        self.unread: set[Path] = set()
+        """Settings that refer to what is not there."""
         self.mistakes: list[str] = []
         if file is None and _is_of_second_edition(FilePath("config.toml")):
             self.mistakes.append(f"config.toml is not read any more: rename it to {FILE}")
@@ -105,7 +101,7 @@ class _Reading:
             table = table.setdefault(str(step), {})
             if not isinstance(table, dict):
                 return  # a mistake in the file
-        table[str(path[-1])] = Text(value) if isinstance(value, str) else value
+        table[str(path[-1])] = value
         self._origins[path] = origin
 
     def add_given(self, flags: Mapping[str, Any]) -> None:
@@ -162,64 +158,56 @@ class _Reading:
         kind, _, name = value.partition(":") if isinstance(value, str) else ("", "", "")
         if kind == "env":
             if found := self._environ.get(name):
-                return Text(found)
+                return found
             state = "is empty" if name in self._environ else f"is not set{did_you_mean(name, self._environ)}"
-            self.unread[path] = f"the environment variable {name} {state}"
+            self._unread(path, f"the environment variable {name} {state}")
         elif kind == "file":
             folder = self._file.parent if self._file and not self._origin(path) else FilePath()
             try:
                 if found := (folder / FilePath(name).expanduser()).read_text(encoding="utf-8").strip():
-                    return Text(found)
-                self.unread[path] = f"the file {name} is empty"
+                    return found
+                self._unread(path, f"the file {name} is empty")
             except (OSError, ValueError) as error:
-                self.unread[path] = f"the file {name} cannot be read: {getattr(error, 'strerror', None) or error}"
+                self._unread(path, f"the file {name} cannot be read: {getattr(error, 'strerror', None) or error}")
         elif isinstance(value, str) and "${" in value:
-            self.unread[path] = '${NAME} is gone; write "env:NAME" for a whole value, or the value itself'
+            self._unread(path, '${NAME} is gone; write "env:NAME" for a whole value, or the value itself')
         return value
 
+    def _unread(self, path: Path, words: str) -> None:
+        self.unread.add(path)
+        self.say(path, words)
 
-def _between_tables(tables: dict[str, Any]) -> Iterator[tuple[Path, str]]:
+
+def _between_tables(settings: Settings) -> Iterator[tuple[Path, str]]:
     """What no table shows alone: upstreams that are not defined, keys of one name, a server that is open to all."""
-    upstreams, models = _table(tables.get("upstreams")), _table(tables.get("models"))
+    upstreams, models = settings.upstreams, settings.models
     for name, model in models.items():
-        table = _table(model)
-        several = table.get("upstreams")
-        asked = several if isinstance(several, list) else [table.get("upstream")]
-        is_split = any(isinstance(table[key], dict) for key in table.keys() - ModelSettings.model_fields)
         if "*" in name and name != "*":
             yield ("models", name), 'is no pattern: only "*" alone stands for other names'
-        if isinstance(model, dict) and asked in ([], [None]) and not is_split:
+        if not model.asked:
             yield ("models", name), f"needs an upstream{': ' if upstreams else ''}{', '.join(list(upstreams)[:8])}"
-        for upstream in asked:
-            if isinstance(upstream, str) and upstream not in {*upstreams, *models} - {name} | set(upstreams):
-                path = "models", name, "upstream" if several is None else "upstreams"
-                yield path, unknown_upstream(upstream, upstreams)
+        for asked in model.asked:
+            if asked not in upstreams and (asked == name or asked not in models):
+                path = "models", name, "upstreams" if model.upstreams else "upstream"
+                yield path, unknown_upstream(asked, upstreams)
     if upstreams and not models:
         yield ("upstreams",), 'no model leads here: add [models."*"] or [models.NAME] with upstream = …'
-    keys = tables.get("keys") or []
-    names = [_table(key).get("name") for key in keys] if isinstance(keys, list) else []
+    names = [key.name for key in settings.keys]
     for index, key_name in enumerate(names):
-        if key_name is not None and key_name in names[:index]:
+        if key_name in names[:index]:
             yield ("keys", index, "name"), f"is the same as that of keys[{names.index(key_name)}]"
-    server = _table(tables.get("server"))
-    host = server.get("host", "127.0.0.1")
-    if not keys and not server.get("insecure_no_auth") and isinstance(host, str) and not is_loopback(host):
+    if not (names or settings.server.insecure_no_auth or is_loopback(settings.server.host)):
         yield ("server", "host"), _OPEN_TO_ALL
 
 
 def _read(file: FilePath) -> dict[str, Any]:
     """What the file says. Raises `SettingsError`."""
-    text = ""
     try:
-        text = file.read_text(encoding="utf-8-sig")
-        return tomllib.loads(text)
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingsError(f"{file}: cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        first = next((line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
-        other = "JSON" if first.startswith("{") else "YAML" if first.rstrip().endswith(":") or first == "---" else ""
-        why = f"this looks like {other}; a table begins with its name, as [server]" if other else error
-        raise SettingsError(f"{file}: is not TOML: {why}") from None
+        raise SettingsError(f"{file}: is not TOML: {error}") from None
 
 
 def _is_of_second_edition(file: FilePath) -> bool:

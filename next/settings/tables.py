@@ -1,26 +1,15 @@
 """The tables of a configuration. The text below a setting is also its row in docs/configuration.md."""
 
-from contextlib import suppress
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from importlib.util import find_spec
-from typing import Annotated, Any, Literal, NamedTuple, Self, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from ..providers.provider import UNKNOWN
 from ..providers.table import PROVIDERS, provider_of
-from .addresses import completed, via_of
 from .values import (
     LIST,
     Count,
@@ -35,40 +24,22 @@ from .values import (
     SealKey,
     Seconds,
     Secret,
-    Text,
     Url,
     Word,
     Workers,
     address,
+    completed,
     did_you_mean,
     is_loopback,
     like,
+    via_of,
 )
 
 
 class Table(BaseModel):
     """A table of a configuration. An unknown name is a mistake."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, hide_input_in_errors=True)
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _typed(cls, value: Any, info: ValidationInfo) -> Any:
-        """A text from a variable or flag as the number, list or truth that is wanted."""
-        if not isinstance(value, Text):
-            return value
-        kinds = set(_kinds(cls.model_fields[info.field_name or ""].annotation))
-        if tuple in kinds:
-            return [word.strip() for word in value.split(",") if word.strip()]
-        for kind in (bool, int, float):
-            if kind in kinds:
-                with suppress(ValidationError):
-                    return TypeAdapter(kind).validate_python(str(value))
-        return str(value)
-
-
-def _kinds(annotation: Any) -> list[Any]:
-    return [annotation, get_origin(annotation), *(kind for each in get_args(annotation) for kind in _kinds(each))]
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
 
 class ServerSettings(Table):
@@ -201,7 +172,7 @@ class SearchSettings(Table):
     """Which server searches: a SearXNG, Brave, Exa or Tavily; none: this server searches nothing."""
     base_url: Url | None = None
     """Its address. SearXNG needs it: `http://127.0.0.1:8888`."""
-    api_key: Secret | None = None
+    api_key: Secret = SecretStr("")
     """Its API key. Brave, Exa and Tavily need one."""
     results: Annotated[int, Field(ge=1, le=20)] = 5
     """Largest number of results of one search."""
@@ -239,7 +210,7 @@ class UpstreamSettings(Table):
     provider: Word | None = None
     """The provider: one of those whose address, key variable and peculiarities are [known](providers.md), or litellm's
     prefix for any other."""
-    api_key: Secret | None = None
+    api_key: Secret = SecretStr("")
     """Its API key. By default the one in the usual variable of its provider, unless `base_url` is given."""
     auth: Literal["key", "passthrough"] = "key"
     """Which key is sent: the upstream's `api_key`, or (passthrough) the key that the caller sent, who then needs no key
@@ -428,6 +399,10 @@ class ModelSettings(Table):
     def asked(self) -> tuple[str, ...]:
         """The names in `upstreams`, or the one in `upstream`."""
         return self.upstreams or ((self.upstream,) if self.upstream else ())
+
+    def called(self, upstream: str, public: str) -> str:
+        """Its name at this upstream, where this is its public name."""
+        return self.names.get(upstream) or self.name or public
 
 
 class Settings(Table):

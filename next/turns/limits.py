@@ -3,6 +3,7 @@
 import math
 import time
 from collections import defaultdict
+from dataclasses import dataclass
 
 from ..observe.metrics import running
 from ..settings.tables import Caller, ServerSettings
@@ -13,11 +14,11 @@ _PAUSE = 2
 """Seconds after which it may be worth asking a full server again."""
 
 
+@dataclass(eq=False)
 class Slot:
     """The right to run one turn."""
 
-    def __init__(self, used: "_Used") -> None:
-        self.used = used
+    used: "_Used"
 
 
 class Limits:

@@ -11,7 +11,7 @@ before the last event is sent, because clients ask again at once.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 from msgspec.structs import replace
 
@@ -113,14 +113,14 @@ class Turn:
         self._late: list[Warning] = []
         """Warnings of a route that was found after the status line."""
 
-    @property
+    @cached_property
     def usage(self) -> Usage | None:
-        """The tokens that were used."""
+        """The tokens that were used, when all is over."""
         return self._lifecycle.used(self.exchange.emitter.usage if self.exchange else None)
 
-    @property
+    @cached_property
     def warned(self) -> list[Warning]:
-        """The warnings that the client got."""
+        """The warnings that the client got, when all is over."""
         return [*self.warnings, *(self.exchange.late_warnings if self.exchange else ())]
 
     @property

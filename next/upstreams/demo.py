@@ -5,11 +5,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..prompt.nouns import Model
 from ..types.json import Json, encode
 from ..types.problems import Problem
-from .model_list import ListedModel
-from .port import AskRecord, Breaker, UpstreamError
+from .model_list import member
+from .port import AskRecord, Upstream, UpstreamError
 
 _ABOUT = (
     "I am demo, a scripted model that lives inside AM Proxy. I know no facts and need no key. "
@@ -33,21 +32,10 @@ _MOST = 100_000
 """Characters of a message that are read, and of an answer."""
 _LEVELS = 8
 """Levels of a schema that are filled in: it may refer to itself."""
-_FORMATTED = {
-    "date": "2026-01-31",
-    "time": "12:00:00Z",
-    "date-time": "2026-01-31T12:00:00Z",
-    "email": "demo@example.com",
-    "uri": "https://example.com/",
-    "uuid": "00000000-0000-4000-8000-000000000000",
-}
 
 
-class Demo:
+class Demo(Upstream):
     """The upstream of the embedded model."""
-
-    def __init__(self) -> None:
-        self.breaker = Breaker(0)
 
     async def open(
         self, body: Json, key: str | None, headers: Mapping[str, str], record: AskRecord | None
@@ -60,21 +48,6 @@ class Demo:
             problem = Problem("rate_limit_exceeded", "The demo was asked to be busy.", retry_after=1)
             raise UpstreamError(problem)
         return DemoAnswer(script)
-
-    async def known(self, model: Model) -> Model:
-        """The model as it is."""
-        return model
-
-    async def count(self, body: Json, key: str | None) -> int | None:
-        """It cannot say."""
-        return None
-
-    async def models(self, key: str | None) -> list[ListedModel]:
-        """It has every name."""
-        return []
-
-    async def close(self) -> None:
-        """Nothing is open."""
 
 
 class DemoAnswer:
@@ -110,16 +83,11 @@ class _Script:
 
     def chunks(self) -> Iterator[Json]:
         """The whole answer."""
-        limit, sent = self._body.get("max_tokens"), 0
-        for chunk in self._answer():
-            if sent == limit and "choices" in chunk and chunk["choices"][0]["finish_reason"] is None:
-                yield _finish("length")
-                break
-            sent += 1
-            yield chunk
+        chunks = list(self._answer())
+        yield from chunks
         if "cut" not in self.words:
             into = len(encode(self._body["messages"])) // 4
-            usage = {"prompt_tokens": into, "completion_tokens": sent, "total_tokens": into + sent}
+            usage = {"prompt_tokens": into, "completion_tokens": len(chunks), "total_tokens": into + len(chunks)}
             yield {"choices": [], "usage": usage}
 
     def _answer(self) -> Iterator[Json]:
@@ -147,9 +115,8 @@ class _Script:
 
     def _reply(self) -> str:
         form = self._body.get("response_format") or {}
-        earlier = self._said[:-1]
         if self._sums_up:
-            return f"1. The user said: {' / '.join(earlier)}"[:_MOST]
+            return f"1. The user said: {' / '.join(self._said[:-1])}"[:_MOST]
         if form.get("type") == "json_schema":
             return encode(_sample(form["json_schema"]["schema"])).decode()
         if form.get("type") == "json_object":
@@ -158,8 +125,6 @@ class _Script:
             return f"The tool said: {' / '.join(outputs)}"[:_MOST]
         if "long" in self.words:
             return _STORY * _STORIES
-        if earlier and {"what", "my"} <= self.words:
-            return f"You told me: {earlier[-1].rpartition('The user said: ')[2]}"[:_MOST]
         return f"{_ABOUT}You said: {self._prompt}"
 
     def _outputs(self) -> list[str]:
@@ -186,49 +151,34 @@ class _Script:
 
 
 def _sample(schema: Any, root: Any = None, level: int = 0) -> Any:
-    """A small value that fits this schema, always the same; None for what is no schema."""
+    """A small value that fits a schema as programs make them, always the same; None for what is no schema."""
     root = root or schema
     if not isinstance(schema, dict) or level > _LEVELS:
         return None
     if "$ref" in schema:
-        found = root
-        for step in filter(None, str(schema["$ref"]).removeprefix("#").split("/")):
-            found = found.get(step) if isinstance(found, dict) else None
-        return _sample(found, root, level + 1)
-    for key in ("const", "default"):
-        if key in schema:
-            return schema[key]
+        steps = str(schema["$ref"]).split("/")
+        return _sample(member(root, *steps[1:]), root, level + 1)
+    if "const" in schema:
+        return schema["const"]
     for key in ("enum", "anyOf", "oneOf", "allOf"):
-        choices = schema.get(key)
-        if isinstance(choices, list) and choices:
-            first = next((choice for choice in choices if choice != {"type": "null"}), choices[0])
-            return first if key == "enum" else _sample(first, root, level + 1)
+        if isinstance(choices := schema.get(key), list) and choices:
+            return choices[0] if key == "enum" else _sample(choices[0], root, level + 1)
     kinds = schema.get("type", "object")
     match kinds[0] if isinstance(kinds, list) and kinds else kinds:
         case "string":
-            return _FORMATTED.get(str(schema.get("format")), "demo").ljust(_count(schema, "minLength", 0), ".")
+            return "demo"
         case "integer" | "number":
-            least, most = schema.get("minimum"), schema.get("maximum")
-            if isinstance(least, int | float) and least > 1:
-                return least
-            return most if isinstance(most, int | float) and most < 1 else 1
+            return schema.get("minimum", 1)
         case "boolean":
             return True
         case "null":
             return None
         case "array":
-            items = schema.get("items", {"type": "string"})
-            return [_sample(items, root, level + 1) for _ in range(max(_count(schema, "minItems", 1), 1))]
+            return [_sample(schema.get("items", {"type": "string"}), root, level + 1)]
         case _:
-            members, required = schema.get("properties"), schema.get("required")
-            members = members if isinstance(members, dict) else {}
-            names = required if isinstance(required, list) else list(members)
-            return {name: _sample(members.get(name), root, level + 1) for name in names if isinstance(name, str)}
-
-
-def _count(schema: Json, name: str, default: int) -> int:
-    value = schema.get(name)
-    return min(value, 100) if type(value) is int else default
+            names = schema.get("required", schema.get("properties"))
+            made = [name for name in names if isinstance(name, str)] if isinstance(names, list | dict) else []
+            return {name: _sample(member(schema, "properties", name), root, level + 1) for name in made}
 
 
 def _text(content: Any) -> str:

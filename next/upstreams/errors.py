@@ -19,6 +19,7 @@ from ..providers.table import ERROR_WORDS
 from ..types.json import Json, decode
 from ..types.problems import STATUS, Problem
 from ..types.redact import cleaned
+from .model_list import member
 from .port import UpstreamError
 
 
@@ -71,36 +72,31 @@ class Ask(NamedTuple):
 
     def unreached(self, error: Exception) -> UpstreamError:
         """No head of an answer came, because of this error."""
-        where = self.where
         match error:
             case aiohttp.ClientConnectorCertificateError() | aiohttp.ClientSSLError():
                 advice = "Perhaps it speaks plain http, or its certificate is not trusted here."
-                return UpstreamError(_INSECURE, f"{where} makes no secure connection: {error}. {advice}", outage=True)
+                cause = f"{self.where} makes no secure connection: {error}. {advice}"
+                return UpstreamError(_INSECURE, cause, outage=True)
             case aiohttp.ClientConnectorDNSError():
                 why = "cannot be found: its name has no address. Is the name in base_url right?"
-                return UpstreamError(_UNREACHABLE, f"{where} {why}", wait=0, outage=True)
             case aiohttp.ClientConnectorError(os_error=ConnectionRefusedError()):
-                return UpstreamError(
-                    _UNREACHABLE, f"{where} refused the connection. Is it running?", wait=0, outage=True
-                )
+                why = "refused the connection. Is it running?"
             case aiohttp.ClientConnectorError():
                 why = f"cannot be reached: {error.os_error.strerror or 'no connection'}."
-                return UpstreamError(_UNREACHABLE, f"{where} {why}", wait=0, outage=True)
             case aiohttp.ConnectionTimeoutError():
-                return UpstreamError(_UNREACHABLE, f"{where} accepted no connection in time.", wait=0, outage=True)
+                why = "accepted no connection in time."
             case aiohttp.ClientResponseError() | ValueError():
                 return self.invalid("the answer is not HTTP")
             case _:
                 return self.broke_off()
+        return UpstreamError(_UNREACHABLE, f"{self.where} {why}", wait=0, outage=True)
 
     def refused(self, status: int, text: str, headers: Mapping[str, str]) -> UpstreamError:
         """The answer is an HTTP error."""
         body = _read(decode(text))
-        wait: float | None = None
         problem = self._problem(status, body, headers)
-        if status in _PASSING and problem.code != "insufficient_quota":
-            named = "retry-after" in headers or "retry-after-ms" in headers or _named_wait(body.words) is not None
-            wait = _retry_seconds(headers, body.words) if named else 0
+        passes = status in _PASSING and problem.code != "insufficient_quota"
+        wait = _wait(headers, body.words, 0) if passes else None
         cause = self._told(f"answered {status}", body)
         if self.same_api and problem.code in {"invalid_value", "upstream_error"}:
             problem = self._as_told(status, text, headers, problem)
@@ -121,14 +117,10 @@ class Ask(NamedTuple):
 
     def _as_told(self, status: int, text: str, headers: Mapping[str, str], problem: Problem) -> Problem:
         """The problem as a server words it that has our own API."""
-        try:
-            error = decode(text)["error"]
-            code, message, param = (error.get(name) for name in ("code", "message", "param"))
-        except (KeyError, TypeError, AttributeError):
-            return problem
+        code, message, param = (member(decode(text), "error", name) for name in ("code", "message", "param"))
         param = param if isinstance(param, str) else ""
         if code == "model_not_found" or (isinstance(code, str) and STATUS.get(code) == status):
-            wait = _retry_seconds(headers, "") if code == "overloaded" else None
+            wait = _wait(headers, "") if code == "overloaded" else None
             problem = replace(problem, code=code, retry_after=wait)
             param = "model" if code == "model_not_found" else param  # OpenAI answers 400 then
         if status not in {400, 422}:
@@ -145,7 +137,7 @@ class Ask(NamedTuple):
         retry_after = None
         param = ""
         if code == "rate_limit_exceeded":
-            retry_after = _retry_seconds(headers, body.words)
+            retry_after = _wait(headers, body.words)
             message = f"The upstream is receiving too many requests. Please try again in {retry_after}s."
         elif code == "model_not_found":
             message = f"The upstream does not know the model {self.model[:100]!r}, or its address is wrong."
@@ -275,7 +267,7 @@ class _Body(NamedTuple):
 def _classified(status: int, body: _Body) -> tuple[str, str]:
     """The code of a problem and the start of its message."""
     text, client = body.words, status in {400, 413, 422}
-    used_up = status != 429 or "insufficient_quota" in text or _named_wait(text) is None
+    used_up = status != 429 or "insufficient_quota" in text or _wait({}, text, 0) == 0
     used_up = used_up and bool(ERROR_WORDS["quota"].search(text))
     if status == 402 or (status in {400, 403, 429} and used_up):
         return "insufficient_quota", "The quota at the upstream is used up. Check its plan and billing."
@@ -300,28 +292,19 @@ def _classified(status: int, body: _Body) -> tuple[str, str]:
     return "upstream_error", f"The upstream failed with status {status}"
 
 
-def _named_wait(text: str) -> float | None:
-    """The seconds to wait that an error's text contains."""
-    found = _WAIT.search(text[:20_000])
-    if found is None:
-        return None
-    if found["delay"] is not None:
-        return float(found["delay"])
-    unit = found["unit"].lower()
-    return float(found["time"]) * (0.001 if unit == "ms" else 60 if unit.startswith("m") else 1)
-
-
-def _retry_seconds(headers: Mapping[str, str], text: str) -> int:
-    """How long to wait: by a header (milliseconds, seconds or a date), or by the error's text. Rounded up."""
+def _wait(headers: Mapping[str, str], text: str, otherwise: int = _RETRY_SECONDS) -> int:
+    """The seconds to wait: by a header (milliseconds, seconds or a date), or by the error's text. Rounded up."""
     try:
         if "retry-after-ms" in headers:
             wait = float(headers["retry-after-ms"]) / 1000
-        elif "retry-after" in headers:
-            value = headers["retry-after"]
+        elif value := headers.get("retry-after"):
             wait = float(value) if value[:1].isdigit() else parsedate_to_datetime(value).timestamp() - time.time()
+        elif found := _WAIT.search(text[:20_000]):
+            unit = (found["unit"] or "s").lower()
+            factor = 0.001 if unit == "ms" else 60 if unit.startswith("m") else 1
+            wait = float(found["delay"] or found["time"]) * factor
         else:
-            named = _named_wait(text)
-            wait = _RETRY_SECONDS if named is None else named
+            return otherwise
         return max(1, math.ceil(wait))
     except (ValueError, OverflowError, TypeError):
         return _RETRY_SECONDS

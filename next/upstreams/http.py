@@ -15,15 +15,13 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from ..dialects.frames import NotAnAnswerError
-from ..dialects.record import Dialect
-from ..prompt.nouns import Model
+from ..dialects.record import Counter, Dialect
 from ..settings.tables import UpstreamSettings
 from ..settings.values import is_loopback
 from ..types.json import Json, decode, encode, without
-from .counting import Counting
-from .errors import Ask
+from .errors import Ask, too_slow
 from .model_list import ListedModel, models_of
-from .port import AskRecord, Breaker, UpstreamError
+from .port import AskRecord, Upstream, UpstreamError
 
 _LIST_LASTS = 60
 """Seconds after which a server is asked again for its models."""
@@ -34,6 +32,10 @@ _MOST_ERROR_BYTES = 64 * 1024
 _MOST_LIST_BYTES = 8 * 1024 * 1024
 _LIST_TIME = 1.5
 """Seconds for a list of models: clients wait for it."""
+_COUNT_TIME = 30
+_PAUSE = 600
+_MOST_TOKENS = 2**53
+"""Every JSON reader reads a smaller count as a whole number."""
 _DRAIN = 0.2
 """Seconds to read an answer to its end after its last payload: then its connection can be used again."""
 _NO_HEADERS: Mapping[str, str] = {}
@@ -59,6 +61,11 @@ def session(base_url: str, connect: float, headers: Mapping[str, str], *, kept: 
     )
 
 
+def with_key(name: str, key: str) -> dict[str, str]:
+    """The header of this name with this key; none without a key."""
+    return {name: f"Bearer {key}" if name == "authorization" else key} if key else {}
+
+
 def _proxy(url: str) -> str | None:
     """The proxy that the environment names for this address; aiohttp's own reader of it would take keys of `.netrc`."""
     parts = urlsplit(url)
@@ -68,12 +75,12 @@ def _proxy(url: str) -> str | None:
     return f"http://{proxy}" if proxy and "//" not in proxy else proxy
 
 
-class HttpUpstream:
+class HttpUpstream(Upstream):
     """A server at an address that speaks one dialect. The key goes nowhere but to it."""
 
     def __init__(self, settings: UpstreamSettings, dialect: Dialect, most: int) -> None:
         """`most`: bytes of one answer."""
-        self.breaker = Breaker(settings.breaker_failures)
+        super().__init__(settings.breaker_failures)
         self.dialect = dialect
         self.most = most
         self._listed: list[ListedModel] = []
@@ -81,10 +88,11 @@ class HttpUpstream:
         self._streams_without = False
         """The server has refused `stream_options`."""
         self._settings = settings
-        self._key = settings.api_key.get_secret_value() if settings.api_key else ""
+        self._key = settings.api_key.get_secret_value()
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
         """By whether connections are used again."""
-        self._counting = Counting(dialect.counters, self._post_and_read)
+        self._paused: dict[Counter, float] = {}
+        """Until when addresses that do not count are not asked: the server may be another one by then."""
 
     async def open(
         self, body: Json, key: str | None, headers: Mapping[str, str], record: AskRecord | None
@@ -118,33 +126,30 @@ class HttpUpstream:
 
     async def count(self, body: Json, key: str | None) -> int | None:
         """The tokens of this body, if the server counts them. Raises `UpstreamError`."""
-        return await self._counting.count(body, self._asked(body, key))
+        asked = self._asked(body, key)
+        for counter in [each for each in self.dialect.counters if self._paused.get(each, 0) <= time.monotonic()]:
+            base = asked.base_url.removesuffix("/v1") if counter.beside_v1 else asked.base_url
+            try:
+                told = await self._object(f"{base}{counter.path}", counter.body(body), asked, _COUNT_TIME)
+            except UpstreamError:
+                if counter.is_sure:
+                    raise
+                continue
+            tokens = (told or {}).get(counter.field)
+            if type(tokens) is int and 0 < tokens < _MOST_TOKENS:
+                return tokens
+            self._paused[counter] = time.monotonic() + _PAUSE
+        return None
 
     async def whole(self, rest: str, body: Json, key: str | None) -> Json | None:
         """The object at a path below its own; None where it has no such path. Raises `UpstreamError`."""
         asked = self._asked(body, key)
-        url = f"{asked.base_url}{self.dialect.path}{rest}"
-        try:
-            response, text = await self._post_and_read(url, encode(body), asked)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise asked.unreached(error) from None
-        if response.status in {404, 405, 501}:
-            return None
-        if response.status != 200:
-            raise asked.refused(response.status, text, response.headers)
-        answer = decode(text)
-        if not isinstance(answer, dict):
-            raise asked.invalid("the answer is not a JSON object")
-        return answer
+        return await self._object(f"{asked.base_url}{self.dialect.path}{rest}", body, asked, self._settings.timeout)
 
     async def close(self) -> None:
         """Close every connection."""
         for each in self._sessions.values():
             await each.close()
-
-    async def known(self, model: Model) -> Model:
-        """The model as it is."""
-        return model
 
     async def models(self, key: str | None) -> list[ListedModel]:
         """The models that it lists. A server that cannot say, or not in time, lists none: that is no error."""
@@ -169,19 +174,31 @@ class HttpUpstream:
         return self._sessions[kept]
 
     def _headers(self, secret: str, body: Json) -> dict[str, str]:
-        name, headers = self._settings.key_header, self.dialect.headers(body, self._settings.betas)
-        if secret:
-            headers[name] = f"Bearer {secret}" if name == "authorization" else secret
-        return headers
+        own = self.dialect.headers(body, self._settings.betas) if self.dialect.headers else {}
+        return {**own, **with_key(self._settings.key_header, secret)}
 
     def _asked(self, body: Json, key: str | None, more: Mapping[str, str] = _NO_HEADERS) -> Ask:
         secret, same_api = key or self._key, self.dialect.relays
         headers = {**more, **self._headers(secret, body)}
         return Ask(str(body.get("model")), secret, self._settings.base_url or "", headers, same_api)
 
-    async def _post_and_read(self, url: str, body: bytes, asked: Ask) -> tuple[aiohttp.ClientResponse, str]:
-        async with await self._post(url, body, asked) as response:
-            return response, await text_of(response, _MOST_LIST_BYTES)
+    async def _object(self, url: str, body: Json, asked: Ask, seconds: float) -> Json | None:
+        try:
+            async with asyncio.timeout(seconds), await self._post(url, encode(body), asked) as response:
+                text = await text_of(response, _MOST_LIST_BYTES)
+        except TimeoutError:
+            raise too_slow("did not answer", seconds, asked.base_url) from None
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise asked.unreached(error) from None
+        names_model = asked.model in text and "model" in text.lower()  # it has the path, and not the model
+        if response.status in {404, 405, 501} and not names_model:
+            return None
+        if response.status != 200:
+            raise asked.refused(response.status, text, response.headers)
+        answer = decode(text)
+        if not isinstance(answer, dict):
+            raise asked.invalid("the answer is not a JSON object")
+        return answer
 
     async def _post(self, url: str, body: bytes, asked: Ask) -> aiohttp.ClientResponse:
         used: list[bool] = []

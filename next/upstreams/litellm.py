@@ -21,8 +21,7 @@ from ..types.json import Json, encode
 from ..types.problems import Problem
 from .errors import Ask
 from .litellm_body import GEMINIS, known, load
-from .model_list import ListedModel
-from .port import AskRecord, Breaker, UpstreamError
+from .port import AskRecord, Upstream, UpstreamError
 
 _NEVER = 86_400.0
 """Seconds: all clocks are the turn's."""
@@ -39,12 +38,12 @@ async def _loaded() -> Any:
     return load() if load.cache_info().currsize else await asyncio.to_thread(load)
 
 
-class LitellmUpstream:
+class LitellmUpstream(Upstream):
     """The models of one provider. The name of a model is never read as another provider, or as an address."""
 
     def __init__(self, settings: UpstreamSettings, most: int) -> None:
         """`most`: bytes of one answer."""
-        self.breaker = Breaker(settings.breaker_failures)
+        super().__init__(settings.breaker_failures)
         self._settings = settings
         self._provider = str(settings.provider)
         self._most = most
@@ -61,8 +60,7 @@ class LitellmUpstream:
         if record is not None:
             record.body = encode(body)
         litellm = await _loaded()
-        own = self._settings.api_key
-        secret = key or (own.get_secret_value() if own else "")
+        secret = key or self._settings.api_key.get_secret_value()
         asked = Ask(str(body["model"]), secret, self._settings.base_url or "")
         self._check(asked, litellm)
         try:
@@ -70,14 +68,6 @@ class LitellmUpstream:
         except Exception as error:  # any error of a hundred providers
             raise _failure(error, asked, asking=True) from None
         return LitellmAnswer(stream, asked, self._most, record, is_gemini=self._provider in GEMINIS)
-
-    async def count(self, body: Json, key: str | None) -> int | None:
-        """It cannot say."""
-        return None
-
-    async def models(self, key: str | None) -> list[ListedModel]:
-        """It lists none: litellm's map is not what a key may use."""
-        return []
 
     async def close(self) -> None:
         """Close the connections of all that litellm asks."""

@@ -226,32 +226,26 @@ def _may_think(asked: Json, facts: _Facts) -> bool:
 _WITH_IDS = re.compile(r"(?:.*/)?gemini-(?:[3-9]|[1-9]\d|.*latest$)")
 
 
-def _in_steps(messages: Sequence[Json], name: str) -> list[Json]:
-    """The same conversation, with equal calls of one message in messages of their own.
+def _in_steps(messages: list[Json], name: str) -> list[Json]:
+    """The same conversation, with the calls of a message one by one where two of them are equal.
 
     Up to Gemini 2.5 calls have no ids, and litellm drops every part of a message that is equal to one before it: of
     three equal calls one is sent, with three outputs, which Google refuses.
     """
-    splits_equal = not _WITH_IDS.match(name) and ("gemini" in name or name.isdigit())  # a number is a tuned Gemini
-    steps: list[list[Json]] = []
-    step_of: dict[str, list[Json]] = {}
+    if _WITH_IDS.match(name) or not ("gemini" in name or name.isdigit()):  # a number is a tuned Gemini
+        return messages
+    outputs = {message["tool_call_id"]: message for message in messages if message["role"] == "tool"}
+    steps: list[Json] = []
     for message in messages:
-        if message["role"] == "tool":
-            step_of[message["tool_call_id"]].append(message)
-            continue
-        groups: list[list[Json]] = []
-        seen: set[str] = set()
-        for call in message.get("tool_calls", ()):
-            function = call["function"]
-            as_read = json.dumps([function["name"], decode(function["arguments"])], sort_keys=True)
-            if not groups or (splits_equal and as_read in seen):
-                groups.append([])
-                seen.clear()
-                message = message if len(groups) == 1 else {"role": "assistant", "content": None}
-                steps.append([{**message, "tool_calls": groups[-1]}])
-            groups[-1].append(call)
-            step_of[call["id"]] = steps[-1]
-            seen.add(as_read)
-        if not groups:
-            steps.append([message])
-    return [message for step in steps for message in step]
+        calls = message.get("tool_calls", [])
+        if len({_as_read(call["function"]) for call in calls}) < len(calls):
+            for call in calls:
+                steps += [{**message, "tool_calls": [call]}, outputs.pop(call["id"])]
+                message = {"role": "assistant", "content": None}
+        elif message["role"] != "tool" or message["tool_call_id"] in outputs:
+            steps.append(message)
+    return steps
+
+
+def _as_read(function: Json) -> str:
+    return json.dumps([function["name"], decode(function["arguments"])], sort_keys=True)

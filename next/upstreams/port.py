@@ -1,6 +1,7 @@
 """What a turn needs of an upstream, and how asking fails."""
 
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping
 from typing import Protocol
@@ -70,32 +71,6 @@ class Answer(Protocol):
         ...
 
 
-class Upstream(Protocol):
-    """A model server."""
-
-    breaker: "Breaker"
-
-    async def open(self, body: Json, key: str | None, headers: Mapping[str, str], record: AskRecord | None) -> Answer:
-        """Ask, with these headers, too. Raises `UpstreamError`."""
-        ...
-
-    async def known(self, model: Model) -> Model:
-        """The model, with what only this upstream knows of it."""
-        ...
-
-    async def count(self, body: Json, key: str | None) -> int | None:
-        """The tokens of this body; None if it cannot say. Raises `UpstreamError`."""
-        ...
-
-    async def models(self, key: str | None) -> list[ListedModel]:
-        """The models that it lists, none if it cannot say."""
-        ...
-
-    async def close(self) -> None:
-        """Close every connection."""
-        ...
-
-
 _PAUSE = 30
 """Seconds."""
 
@@ -142,3 +117,29 @@ class Breaker:
     def answered(self) -> None:
         """An ask was answered."""
         self._outages = 0
+
+
+class Upstream(ABC):
+    """A model server. What most kinds cannot say is said here."""
+
+    def __init__(self, breaker_failures: int) -> None:
+        self.breaker = Breaker(breaker_failures)
+
+    @abstractmethod
+    async def open(self, body: Json, key: str | None, headers: Mapping[str, str], record: AskRecord | None) -> Answer:
+        """Ask, with these headers, too. Raises `UpstreamError`."""
+
+    async def known(self, model: Model) -> Model:
+        """The model, with what only this upstream knows of it."""
+        return model
+
+    async def count(self, body: Json, key: str | None) -> int | None:
+        """The tokens of this body; None if it cannot say. Raises `UpstreamError`."""
+        return None
+
+    async def models(self, key: str | None) -> list[ListedModel]:
+        """The models that it lists, none if it cannot say."""
+        return []
+
+    async def close(self) -> None:  # noqa: B027 — most have nothing to close
+        """Close every connection."""

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import aiohttp
 
 from ..providers.table import PROVIDERS
-from ..types.json import Json, decode, encode
+from ..types.json import decode, encode, objects
 from ..types.problems import Problem
 from .errors import Ask, too_slow
-from .http import session, text_of
+from .http import session, text_of, with_key
 from .model_list import ListedModel, member, models_of
 from .port import UpstreamError
 
@@ -115,8 +115,7 @@ class _Server:
     """One server that is asked short questions."""
 
     def __init__(self, base_url: str, key: str, header: str) -> None:
-        headers = {header: f"Bearer {key}" if header == "authorization" else key} if key else {}
-        headers |= {"content-type": "application/json", "anthropic-version": "2023-06-01"}
+        headers = {"content-type": "application/json", "anthropic-version": "2023-06-01", **with_key(header, key)}
         self.asked = Ask("", key, base_url)
         self.root = _root(base_url)
         self.session = session(base_url, 5, headers)
@@ -166,7 +165,7 @@ async def _with_facts(server: _Server, found: Survey) -> Survey:
         models = (models[0]._replace(context_window=window, takes_images=sees),)
     elif provider in {None, "lm_studio"}:
         reply = await server.ask(f"{server.root}/api/v0/models")
-        if any("max_context_length" in entry for entry in _objects(member(reply.value, "data"))):
+        if any("max_context_length" in entry for entry in objects(member(reply.value, "data"))):
             provider, models = "lm_studio", tuple(models_of(reply.text))
     elif provider == "ollama":
         windows = await _loaded(server)
@@ -179,7 +178,7 @@ async def _loaded(server: _Server) -> dict[str, int]:
     """The windows of the models that an Ollama has loaded."""
     running = (await server.ask(f"{server.root}/api/ps")).value
     windows = {
-        str(entry.get("name")): _tokens(entry.get("context_length")) for entry in _objects(member(running, "models"))
+        str(entry.get("name")): _tokens(entry.get("context_length")) for entry in objects(member(running, "models"))
     }
     return {name: window for name, window in windows.items() if window}
 
@@ -211,7 +210,3 @@ def _url(base_url: str, path: str) -> str:
 
 def _root(base_url: str) -> str:
     return _AT_THE_END.sub("", base_url)
-
-
-def _objects(value: Any) -> list[Json]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []

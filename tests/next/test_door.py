@@ -25,8 +25,8 @@ MOST = 10_000
     ("body", "encoding", "result"),
     [
         (gzip.compress(b"ab"), "gzip", b"ab"),
-        (gzip.compress(b"ab") + gzip.compress(b"cd"), "gzip", b"abcd"),
-        (zstd.compress(b"ab") + zstd.compress(b"cd"), "zstd", b"abcd"),
+        (gzip.compress(b"ab") + gzip.compress(b"cd"), "gzip", None),
+        (zstd.compress(b"ab"), "zstd", b"ab"),
         (gzip.compress(b"x" * MOST), "gzip", b"x" * MOST),
         (zstd.compress(b"x" * 10**8), "zstd", b"x" * (MOST + 1)),
         (gzip.compress(b"x" * 10**8), "gzip", b"x" * (MOST + 1)),

@@ -168,7 +168,7 @@ class RelayExchange:
         """The server's error, in words that are fit for clients."""
         key, told = self.model.upstream.api_key, self._response.get("error")
         error = {"code": "server_error", "message": _NO_WORDS, **as_object(told)}
-        error["message"] = message = cleaned(str(error["message"]), key.get_secret_value() if key else "")
+        error["message"] = message = cleaned(str(error["message"]), key.get_secret_value())
         self._response["error"], code = error, str(error["code"])
         wait = 5 if code == "rate_limit_exceeded" else None
         return Problem(code if code in STATUS else "upstream_error", message, retry_after=wait)

@@ -95,7 +95,7 @@ async function follow({ first = false } = {}) {
   } catch (error) {
     if (!signal.aborted) $("view").replaceChildren(note(error.message, "notice"));
   }
-  if (kind && !first && matchMedia("(max-width: 760px)").matches) $("view").scrollIntoView();
+  if (!first && matchMedia("(max-width: 760px)").matches) $("view").scrollIntoView();
 }
 
 function paint(theme) {
@@ -119,7 +119,7 @@ const shortcuts = {
 
 document.addEventListener("keydown", (key) => {
   if ($("keys").open) return;
-  const field = key.target.closest("input, textarea, select");
+  const field = key.target.closest("input:not([type=checkbox]), textarea, select");
   if (key.key === "Enter" && (key.ctrlKey || key.metaKey)) (field?.form ?? $("ask"))?.requestSubmit();
   else if (key.key === "Escape" && field?.form === $("filter")) $("filter").reset();
   else if (key.key === "Escape") $("stop")?.click();

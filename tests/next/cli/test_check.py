@@ -116,7 +116,7 @@ def test_what_is_given_by_flags_is_shown_too(
 def test_mistakes_go_to_stderr_and_the_exit_code_is_2(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "it.toml").write_text("[server]\nprot = 1\nstrict = 1")
+    (folder / "it.toml").write_text('[server]\nprot = 1\nstrict = "maybe"')
     assert ended(monkeypatch, "check", "--config", "it.toml", "--provider", "deepsek") == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -140,4 +140,4 @@ def test_a_new_key_comes_with_the_table_that_lets_it_in(
     assert len(key) == len("am-") + 43
     for name in ("", " bob", "b\x1bob", "Guest"):
         assert ended(monkeypatch, "keys", "create", name) == 2
-        assert "is not a name that can be used" in capsys.readouterr().err
+        assert "cannot be the name of a key" in capsys.readouterr().err

@@ -90,6 +90,11 @@ def test_a_key_sees_its_own_turns_only(tmp_path_factory: pytest.TempPathFactory)
         assert alice.get("turns/1")["asks"] != []
         about = httpx.get(server.url.replace("v1", "inspector/about")).json()
         assert (about["key"], "upstreams" in about) == ("needed", False)
+        with bob.feed() as told:
+            assert next(told)["kept"] == [2, 3]
+            server.reload(text.replace('"bob"', '"rob"').replace(sha256(b"bob").hexdigest(), "0" * 64))
+            alice.post("Hi")
+            assert list(told) == []  # it does not outlive the key
 
 
 def test_where_nothing_is_kept_the_page_says_how_to_keep_turns(tmp_path_factory: pytest.TempPathFactory) -> None:

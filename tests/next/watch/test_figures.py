@@ -1,12 +1,11 @@
 """What turns cost, and who used how much."""
 
-import threading
 from pathlib import Path
 
 import httpx
 import pytest
 from next.catalog import Catalog
-from next.observe import prices
+from next.observe.prices import cost_of
 from next.settings.load import load
 from next.settings.tables import Caller
 from next.types.response import InputTokensDetails, Usage
@@ -31,12 +30,6 @@ output_price = 8.0
 """
 
 
-@pytest.fixture(scope="module")
-def listed() -> None:
-    """The list of prices is read."""
-    prices._read()
-
-
 @pytest.mark.parametrize(
     ("upstream", "model", "cost"),
     [
@@ -50,22 +43,21 @@ def listed() -> None:
         ('via = "demo"', "input_price = 0\noutput_price = 0", 0),
     ],
 )
-@pytest.mark.usefixtures("listed")
 def test_a_turn_costs_what_settings_say_or_its_provider_asks(
     tmp_path: Path, upstream: str, model: str, cost: float | None
 ) -> None:
     file = tmp_path / "am-proxy.toml"
     file.write_text(f'[upstreams.there]\n{upstream}\n[models.m]\nupstream = "there"\n{model}\n')
     [route] = Catalog(load(file, {}, {"OPENAI_API_KEY": "sk"})).routes("m", Caller())
-    assert prices.cost_of(USED, route.model) == (None if cost is None else pytest.approx(cost))
-    assert prices.cost_of(None, route.model) is None
+    assert cost_of(USED, route.model) == (None if cost is None else pytest.approx(cost))
+    assert cost_of(None, route.model) is None
 
 
-def test_more_cached_than_sent_costs_nothing_that_can_be_said(tmp_path: Path, listed: None) -> None:
+def test_more_cached_than_sent_costs_nothing_that_can_be_said(tmp_path: Path) -> None:
     file = tmp_path / "am-proxy.toml"
     file.write_text('[upstreams.o]\nprovider = "openai"\n[models.gpt-4o]\nupstream = "o"\n')
     [route] = Catalog(load(file, {}, {"OPENAI_API_KEY": "sk"})).routes("gpt-4o", Caller())
-    assert prices.cost_of(Usage(5, 1, 6, InputTokensDetails(cached_tokens=10)), route.model) is None
+    assert cost_of(Usage(5, 1, 6, InputTokensDetails(cached_tokens=10)), route.model) is None
 
 
 def test_tokens_and_cost_are_counted_by_key(tmp_path: Path) -> None:
@@ -92,12 +84,3 @@ def test_tokens_and_cost_are_counted_by_key(tmp_path: Path) -> None:
         cost = found[f'am_proxy_cost_estimate_total{{key="{key}",model="small",upstream="there"}}']
         assert cost == pytest.approx((sent * 2 + received * 8) / 1e6)
     assert found["am_proxy_turns_in_flight"] == 0
-
-
-def test_the_list_is_read_for_providers_that_are_paid(tmp_path: Path) -> None:
-    """It is large, so who asks servers of his own does not wait for it."""
-    file = tmp_path / "am-proxy.toml"
-    file.write_text('[upstreams.o]\nprovider = "ollama"\n[models."*"]\nupstream = "o"\n')
-    before = threading.active_count()
-    prices.read_list(load(file, {}, {}).upstreams.values())
-    assert threading.active_count() == before

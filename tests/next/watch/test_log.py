@@ -29,13 +29,18 @@ upstreams = ["dead", "there"]
 SEARCH = {"type": "file_search", "vector_store_ids": ["v"]}
 CAUSE = "The upstream at http://127.0.0.1:9/v1 refused the connection. Is it running?"
 TOKENS = r"\d+ → \d+ {3,}(\d+ ms|\d\.\d\d s)"
+FIRST = r"( +first (\d+ ms|\d\.\d\d s))?"
 OK = {"finish": "completed", "status": 200, "upstream": "there"}
 TURNS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
-    ({"model": "small", "tools": [SEARCH]}, rf"200   small → there         {TOKENS} +warned: file_search", OK),
-    ({"model": "a-model-whose-name-is-rather-long"}, rf"200   a-model-who… → there  {TOKENS}", {**OK, "stream": False}),
+    ({"model": "small", "tools": [SEARCH]}, rf"200   small → there         {TOKENS} +warned: file_search{FIRST}", OK),
+    (
+        {"model": "a-model-whose-name-is-rather-long"},
+        rf"200   a-model-who… → there  {TOKENS}{FIRST}",
+        {**OK, "stream": False},
+    ),
     (
         {"model": "both"},
-        rf"200   both → there          {TOKENS} +after dead failed",
+        rf"200   both → there          {TOKENS} +after dead failed{FIRST}",
         {**OK, "retries": {"dead": 2}, "cause": CAUSE},
     ),
     (
@@ -53,7 +58,11 @@ TURNS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
         "502   small → there         The model's server ended its answer witho…",
         {"finish": "failed", "status": 502, "error": "upstream_error"},
     ),
-    ({"model": "small", "input": "incomplete"}, f"cut   small → there         {TOKENS}", {"finish": "incomplete"}),
+    (
+        {"model": "small", "input": "incomplete"},
+        f"cut   small → there         {TOKENS}{FIRST}",
+        {"finish": "incomplete"},
+    ),
     (
         {"model": "no\x1b[31m\nmodel"},
         r"404                         The model `no\?\[31m model` does not exist …",
