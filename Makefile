@@ -45,7 +45,7 @@ wire-next: $(VENV)/.dev ## the same with the edition in next/; what it cannot do
 programs: $(VENV)/.dev
 	$(BIN)/python -m tests.conformance.install
 
-conformance: $(VENV)/.dev ## test the real clients (installed in .cache); writes docs/conformance.md
+conformance: programs ## test the real clients (installed in .cache)
 	$(BIN)/python -m tests.conformance.run $(ARGS)
 	$(BIN)/python -m pytest --timeout=300 tests/docs/test_other_programs.py
 

@@ -13,7 +13,7 @@ from starlette.datastructures import Headers
 from ..catalog import Catalog
 from ..history.sealing import Sealer, Seals
 from ..observe.log import fields_of, fields_without_turn, log, log_turn
-from ..observe.metrics import count_errors, count_refused, count_turn
+from ..observe.metrics import count_refused, count_turn
 from ..observe.prices import cost_of
 from ..observe.record import Record
 from ..observe.shown import Folder
@@ -133,7 +133,6 @@ class State:
         self.record.end(turn, fields)
         if self.settings.server.metrics != "off":
             count_turn(turn, caller, self.settings.models, took, cost)
-            count_errors(self.catalog.breakers)
         if self._tracing and span is not None:
             self._tracing.end(span, turn.route.model.upstream.provider or turn.route.model.upstream.via, fields)
 

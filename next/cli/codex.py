@@ -40,7 +40,8 @@ def profile(server: Server) -> str:
     key = f' -H "Authorization: Bearer ${server.key_variable}"' if server.key_variable else ""
     return "\n".join(
         [
-            f"# Save this as {folder / 'am.config.toml'}, and start Codex with: codex --profile am",
+            f"# Save this as {folder / 'am.config.toml'}",
+            "# and start Codex with: codex --profile am",
             "# While AM Proxy runs, save the list of its models, and again when they change:",
             f"# curl -s{key} '{server.base_url}/models?client_version=0' > {shlex.quote(str(catalogue))}",
             *(f"{name} = {toml(value)}" for name, value in _settings(server, catalogue).items()),

@@ -13,7 +13,6 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
@@ -67,15 +66,14 @@ def launch(looked: Looked, wanted: str | None, words: Sequence[str], *, prints: 
     """Runs Codex to its end; its exit code, or 1 if something is missing. `prints`: prints a profile instead."""
     settings = looked.settings
     try:
-        program = shutil.which("codex")
-        if program is None:
+        if not prints and shutil.which("codex") is None:
             raise MissingError("it is not installed. Install it with: npm install --global @openai/codex")
         if {table.via for table in settings.upstreams.values()} == {"demo"} and wanted is None:
             raise MissingError("no model is configured. Add --upstream URL, or write an am-proxy.toml")
         choices = _choices(settings, asyncio.run(looked.surveys(_LOOK)))
         choice = _loaded(settings, _chosen(settings, choices, wanted), wanted)
         if not prints:
-            return _run(program, words, settings, choices, choice)
+            return _run(words, settings, choices, choice)
         url = url_of(settings.server.host, settings.server.port)
         print(profile(Server(url, choice.name, "AM_KEY" if settings.keys else "", settings.search.backend != "none")))
     except (MissingError, OSError) as error:
@@ -158,7 +156,7 @@ def _loaded(settings: Settings, choice: Choice, wanted: str | None) -> Choice:
 # The server, and Codex
 
 
-def _run(program: str, words: Sequence[str], settings: Settings, choices: Sequence[Choice], chosen: Choice) -> int:
+def _run(words: Sequence[str], settings: Settings, choices: Sequence[Choice], chosen: Choice) -> int:
     """Serves for as long as Codex runs; its exit code."""
     menu = {each.name: each for each in choices if each.name != "*" and each.calls_tools is not False}
     menu[chosen.name] = chosen
@@ -168,8 +166,8 @@ def _run(program: str, words: Sequence[str], settings: Settings, choices: Sequen
     environ = _environment()
     if settings.keys:
         environ[_KEY] = key = secrets.token_urlsafe(32)
-        digest = sha256(key.encode()).hexdigest()
-        settings = settings.model_copy(update={"keys": [*settings.keys, KeySettings(name="launch", sha256=digest)]})
+        launched = KeySettings.model_validate({"name": "launch", "value": key})
+        settings = settings.model_copy(update={"keys": [*settings.keys, launched]})
     folder = Path(tempfile.mkdtemp(prefix="am-proxy-"))
     catalogue, log_file = folder / "models.json", folder / "server.log"
     try:
@@ -185,7 +183,7 @@ def _run(program: str, words: Sequence[str], settings: Settings, choices: Sequen
             )
             if own.kept_turns and not settings.keys:
                 _say(f"watch it at {url.removesuffix('v1')} until it ends")
-            return _wait_for([program, *flags(server, catalogue), *words], environ)
+            return _wait_for(["codex", *flags(server, catalogue), *words], environ)
     finally:
         if log_file.exists():
             catalogue.unlink()

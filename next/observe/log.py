@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 from ..settings.tables import Caller, ServerSettings
 from ..types.problems import Problem, Warning
@@ -56,10 +56,9 @@ class _Json(logging.Formatter):
 class _Text(logging.Formatter):
     """A line for people: of a turn in columns, as many as the terminal has room for; uncut where there is none."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._stream = stream
-        wanted = stream.isatty() and os.environ.get("TERM") != "dumb"
+        wanted = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._colours = not os.environ.get("NO_COLOR") and (wanted or bool(os.environ.get("FORCE_COLOR")))
 
     def format(self, record: logging.LogRecord) -> str:
@@ -80,7 +79,7 @@ class _Text(logging.Formatter):
     def _columns(self, fields: Mapping[str, Any], features: Mapping[str, None]) -> str:
         """What stands behind the time and the status, 16 columns from the left."""
         try:
-            width = (os.get_terminal_size(self._stream.fileno()).columns or _UNCUT) - 16
+            width = (os.get_terminal_size(sys.stderr.fileno()).columns or _UNCUT) - 16
         except (OSError, ValueError):
             width = _UNCUT
         room, upstream = 32 if width > 96 else 20, fields.get("upstream", "")
@@ -110,7 +109,7 @@ def set_up(server: ServerSettings, file: Path | None = None) -> None:
     """Logs to standard error, or to a file, which is made for its first line; what libraries warn of, too."""
     handler = logging.FileHandler(file, delay=True) if file else logging.StreamHandler(sys.stderr)
     text = server.log_format == "text" or (server.log_format == "auto" and sys.stderr.isatty())
-    handler.setFormatter(_Text(sys.stderr) if text and not file else _Json())
+    handler.setFormatter(_Text() if text and not file else _Json())
     logging.getLogger().handlers[:] = [handler]
     log.setLevel(server.log_level.upper())
 

@@ -81,7 +81,7 @@ def count_turn(turn: "Turn", caller: Caller, models: Collection[str], took: floa
     if finish == "disconnected":
         _row(_disconnects, model).inc()
     if finish == "failed" and turn.exchange is not None and code not in _OURS:
-        _row(_errors, upstream, code).inc()
+        count_error(upstream, code)
     for name, count in turn.retries.items():
         _row(_retries, name).inc(count)
     if turn.first_at is not None:
@@ -101,12 +101,9 @@ def count_refused(problem: Problem | None) -> None:
         _row(_rejected, problem.code).inc()
 
 
-def count_errors(breakers: Mapping[str, Breaker]) -> None:
-    """Counts the asks that upstreams have refused since the last time."""
-    for upstream, breaker in breakers.items():
-        while breaker.refused:
-            code, count = breaker.refused.popitem()
-            _row(_errors, upstream, code).inc(count)
+def count_error(upstream: str, code: str) -> None:
+    """Counts an ask that this upstream has refused, or an answer that it has broken off."""
+    _row(_errors, upstream, code).inc()
 
 
 def page(breakers: Mapping[str, Breaker]) -> bytes:

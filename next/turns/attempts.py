@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from ..catalog import Route
 from ..dialects.exchange import Exchange
+from ..observe.metrics import count_error
 from ..prompt.nouns import Model
 from ..providers.table import ERROR_WORDS
 from ..types.json import Json
@@ -100,6 +101,7 @@ async def _ask_one(route: Route, exchange: Exchange, refused: Refused, asks: lis
         except UpstreamError as error:
             if not left or error.wait is None or error.wait > _PATIENCE:
                 breaker.failed(error)
+                count_error(route.name, error.problem.code)
                 raise
             refused(route, error, True)
             await asyncio.sleep(error.wait)

@@ -2,7 +2,6 @@
 
 import time
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -84,8 +83,6 @@ class Breaker:
         self._outages = 0
         self._opened = 0.0
         self._cause = ""
-        self.refused = Counter[str]()
-        """Asks that were refused, by code, until they are counted elsewhere."""
 
     @property
     def is_open(self) -> bool:
@@ -106,7 +103,6 @@ class Breaker:
 
     def failed(self, error: UpstreamError) -> None:
         """An ask was refused. A refusal of a server that is there ends the row."""
-        self.refused[error.problem.code] += 1
         if not error.outage:
             return self.answered()
         self._outages += 1

@@ -1,207 +1,123 @@
-"""The behaviours: what the scripted model does, what a client must have at the end, and what its asks must hold.
-
-An expectation is a whole object, compared for equality; `Holds("…")` in it is any text with these words in it.
-"""
+"""The behaviours: what the scripted model answers, what the client is to ask, and what it must have at the end."""
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
-from tests.conformance import lines
-from tests.conformance.checks import (
-    WAIT,
-    Asked,
-    Call,
-    Check,
-    Tools,
-    check_custom,
-    check_namespace,
-    check_parallel,
-    check_picture,
-    check_picture_back,
-    check_schema,
-    check_search,
-    check_thinks,
-    check_thoughts,
-    check_wait,
-)
-from tests.wire.script import breaks, call_turn, calls, more, opens, refuses, says, stops, text_turn, thinks, turn
-from tests.wire.servers import Cut, Pause, Script, Status
-
-Outcome = dict[str, Any]
-"""What a client has in its hands at the end."""
+from tests.conformance import words
 
 
-class Holds(str):
-    """Any text that holds these words."""
+class Holds:
+    """Equal to any text that holds these words."""
 
-    __slots__ = ()
+    def __init__(self, *needed: str) -> None:
+        self.needed = needed
 
     def __eq__(self, other: object) -> bool:
-        """Whether the words are in it."""
-        return isinstance(other, str) and str(self) in other
+        """Whether all of them are in it."""
+        return isinstance(other, str) and all(word in other for word in self.needed)
 
     def __hash__(self) -> int:
         """As the words'."""
-        return str.__hash__(self)
+        return hash(self.needed)
+
+    def __repr__(self) -> str:
+        """As it is written."""
+        return f"Holds{self.needed}"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call as the upstream makes it, and words of what the tool gives back."""
+
+    name: str
+    arguments: str
+    gives: str = ""
+
+
+def call(name: str, gives: str = "", **arguments: Any) -> Call:
+    """A call with these arguments."""
+    return Call(name, json.dumps(arguments, ensure_ascii=False), gives)
+
+
+CALLS: Final[Mapping[str, Call]] = {
+    "Paris": call("get_weather", words.degrees("Paris"), city="Paris"),
+    "Rome": call("get_weather", words.degrees("Rome"), city="Rome"),
+    "custom": call("run_code", words.RAN, input=words.CODE),
+    "namespace": call("sky__look_up", words.degrees("Paris"), city="Paris"),
+    "search": call("tool_search", query=words.QUERY),
+    "found": call("get_weather", words.degrees("Paris"), city="Paris"),
+    "picture": call("take_picture"),
+}
+"""What most clients' tools are called upstream."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model does when it is asked: it thinks, speaks and calls, in this order."""
+
+    thinks: str = ""
+    says: str = ""
+    refuses: str = ""
+    calls: tuple[str, ...] = ()
+    silence: int = 0
+    """Seconds behind the first piece."""
+    ends: Literal["", "length", "error", "cut"] = ""
+    status: int = 0
+    """Of an error instead of an answer. 429 comes with Retry-After."""
 
 
 @dataclass(frozen=True)
 class Cell:
     """A behaviour."""
 
-    title: str
-    play: Callable[[Tools], list[Script]]
-    told: Outcome
-    check: Check = field(default=lambda _asked, _tools: [])
-    asks: int | None = 1
-    """How often the upstream is asked; None where a client may try again."""
+    answers: Sequence[Answer]
+    """One an ask, the last one again and again."""
+    told: Mapping[str, Any]
+    """What the client has at the end; nothing else that is not empty."""
+    tools: tuple[str, ...] = ()
+    thinks: bool = False
+    schema: bool = False
+    picture: bool = False
+    retries: int = 0
 
 
-def _piecewise(text: str) -> list[str]:
-    """In pieces of three characters, so that escapes are cut anywhere."""
-    return [text[start : start + 3] for start in range(0, len(text), 3)]
+WAIT: Final = 2
+"""Seconds that the upstream tells in Retry-After."""
+BOOM: Final = "Boom"
+BROKE_OFF: Final = "The connection to the upstream broke off"
+"""What a user reads of an upstream that closed its connection."""
+DONE: Final = Answer(says=words.TEXT)
+TEXT: Final = {"text": words.TEXT}
+PARTIAL: Final = {"text": words.PARTIAL}
 
-
-def _one_call(call: Call, call_id: str = "call_1") -> Script:
-    return call_turn(call.name, *_piecewise(call.arguments), id=call_id)
-
-
-def _parallel(tools: Tools) -> list[Script]:
-    first, second = (tools.weather(city) for city in lines.CITIES)
-    middle = len(first.arguments) // 2
-    opened = calls(1, second.name, id="call_b")
-    start, rest = more(0, first.arguments[:middle]), more(0, first.arguments[middle:])
-    items = [opened, start, more(1, second.arguments), rest]
-    if not tools.interleaved:
-        items = [start, rest, opened, more(1, second.arguments)]
-    both = turn(calls(0, first.name, id="call_a"), *items, reason="tool_calls")
-    return [both, text_turn(lines.TEXT)]
-
-
-def _thoughts(tools: Tools) -> list[Script]:
-    first, second = (tools.weather(city) for city in lines.CITIES)
-    thought, again = (map(thinks, _piecewise(text)) for text in (lines.THOUGHT, lines.AGAIN))
-    return [
-        turn(*thought, calls(0, first.name, id="call_1", arguments=first.arguments), reason="tool_calls"),
-        turn(*again, calls(0, second.name, id="call_2", arguments=second.arguments), reason="tool_calls"),
-        text_turn(lines.TEXT),
-    ]
-
-
-SILENCE: Final = 60
-FAILED: Final = "Boom"
-CUT_OFF: Final = "The connection to the upstream broke off"
-"""What a user reads when the model's server has failed, or was cut off."""
-_BROKEN: Final = {"error": {"message": "Boom", "type": "server_error", "param": None, "code": None}}
-_SLOW_DOWN: Final = {"error": {"message": "Slow down.", "type": "rate_limit", "param": None, "code": None}}
-
-CELLS: Final[dict[str, Cell]] = {
-    "text": Cell("text", lambda _: [text_turn(*_piecewise(lines.TEXT))], {"text": lines.TEXT}),
-    "reasoning": Cell(
-        "reasoning",
-        lambda _: [turn(*map(thinks, _piecewise(lines.THOUGHT)), says(lines.TEXT))],
-        {"reasoning": lines.THOUGHT, "text": lines.TEXT},
-        check_thinks,
-    ),
-    "parallel": Cell(
-        "parallel calls", _parallel, {"calls": list(lines.CITIES), "text": lines.TEXT}, check_parallel, asks=2
-    ),
+CELLS: Final[Mapping[str, Cell]] = {
+    "text": Cell([DONE], TEXT),
+    "reasoning": Cell([Answer(words.THOUGHT, words.TEXT)], {"reasoning": words.THOUGHT, **TEXT}, thinks=True),
+    "parallel": Cell([Answer(calls=("Paris", "Rome")), DONE], {"calls": ["Paris", "Rome"], **TEXT}, ("weather",)),
     "thoughts": Cell(
-        "reasoning between calls",
-        _thoughts,
-        {"calls": list(lines.CITIES), "text": lines.TEXT},
-        check_thoughts,
-        asks=3,
+        [Answer(words.THOUGHT, calls=("Paris",)), Answer(words.AGAIN, calls=("Rome",)), DONE],
+        {"reasoning": words.THOUGHT + words.AGAIN, "calls": ["Paris", "Rome"], **TEXT},
+        ("weather",),
+        thinks=True,
     ),
-    "custom": Cell(
-        "custom tool",
-        lambda tools: [_one_call(tools.custom), text_turn(lines.TEXT)],
-        {"input": lines.CODE, "text": lines.TEXT},
-        check_custom,
-        asks=2,
-    ),
-    "namespace": Cell(
-        "namespace tool",
-        lambda tools: [_one_call(tools.namespaced(lines.CITIES[0])), text_turn(lines.TEXT)],
-        {"calls": [lines.CITIES[0]], "text": lines.TEXT},
-        check_namespace,
-        asks=2,
-    ),
+    "custom": Cell([Answer(calls=("custom",)), DONE], {"input": words.CODE, **TEXT}, ("custom",)),
+    "namespace": Cell([Answer(calls=("namespace",)), DONE], {"calls": ["Paris"], **TEXT}, ("namespace",)),
     "search": Cell(
-        "tool_search",
-        lambda tools: [
-            _one_call(tools.search),
-            _one_call(tools.found(lines.CITIES[0]), "call_2"),
-            text_turn(lines.TEXT),
-        ],
-        {"query": lines.SEARCH, "calls": [lines.CITIES[0]], "text": lines.TEXT},
-        check_search,
-        asks=3,
+        [Answer(calls=("search",)), Answer(calls=("found",)), DONE],
+        {"query": words.QUERY, "calls": ["Paris"], **TEXT},
+        ("search",),
     ),
-    "schema": Cell(
-        "structured output",
-        lambda _: [text_turn(*_piecewise(json.dumps(lines.FOUND)))],
-        {"parsed": lines.FOUND},
-        check_schema,
-    ),
-    "picture": Cell("images", lambda _: [text_turn(lines.TEXT)], {"text": lines.TEXT}, check_picture),
-    "picture_back": Cell(
-        "image in tool output",
-        lambda tools: [_one_call(tools.picture), text_turn(lines.TEXT)],
-        {"text": lines.TEXT},
-        check_picture_back,
-        asks=2,
-    ),
-    "refusal": Cell("refusal", lambda _: [turn(*map(refuses, _piecewise(lines.REFUSAL)))], {"refusal": lines.REFUSAL}),
-    "incomplete": Cell(
-        "incomplete",
-        lambda _: [turn(says(lines.PARTIAL), reason="length")],
-        {"text": lines.PARTIAL, "ended": Holds("max_output_tokens")},
-    ),
-    "failed_before": Cell(
-        "failed before the stream",
-        lambda _: [[Status(500, _BROKEN)]],
-        {"error": Holds(FAILED), "code": "upstream_error"},
-        asks=None,
-    ),
-    "failed_in": Cell(
-        "failed in mid-stream",
-        lambda _: [[opens(), says(lines.PARTIAL), Pause(0.3), breaks("Boom")]],
-        {"text": lines.PARTIAL, "error": Holds(FAILED), "code": "server_error"},
-        asks=None,
-    ),
-    "wait": Cell(
-        "429 with Retry-After",
-        lambda _: [[Status(429, _SLOW_DOWN, {"retry-after": str(WAIT)})], text_turn(lines.TEXT)],
-        {"text": lines.TEXT},
-        check_wait,
-        asks=2,
-    ),
-    "cut": Cell(
-        "cut upstream",
-        lambda _: [[opens(), says(lines.PARTIAL), Pause(0.3), Cut()]],
-        {"text": lines.PARTIAL, "error": Holds(CUT_OFF), "code": "server_error"},
-        asks=None,
-    ),
-    "silence": Cell(
-        "60 s of silence",
-        lambda _: [[opens(), says(lines.TEXT[:5]), Pause(SILENCE), says(lines.TEXT[5:]), stops()]],
-        {"text": lines.TEXT},
-    ),
-    "launch": Cell(
-        "am-proxy launch",
-        lambda _: [text_turn(*_piecewise(lines.TEXT))],
-        {"text": lines.TEXT},
-        lambda asked, _: [] if any(asked.body(n).tools for n in range(len(asked.asks))) else ["no ask offers tools"],
-    ),
+    "schema": Cell([Answer(says=json.dumps(words.FOUND))], {"parsed": words.FOUND}, schema=True),
+    "picture": Cell([DONE], TEXT, picture=True),
+    "picture_back": Cell([Answer(calls=("picture",)), DONE], TEXT, ("picture",)),
+    "refusal": Cell([Answer(refuses=words.REFUSAL)], {"refusal": words.REFUSAL}),
+    "incomplete": Cell([Answer(says=words.PARTIAL, ends="length")], {**PARTIAL, "ended": "max_output_tokens"}),
+    "failed_before": Cell([Answer(status=500)], {"error": Holds(BOOM, "upstream_error")}),
+    "failed_in": Cell([Answer(says=words.PARTIAL, ends="error")], {**PARTIAL, "error": Holds(BOOM, "server_error")}),
+    "wait": Cell([Answer(status=429), DONE], TEXT, retries=2),
+    "cut": Cell([Answer(says=words.PARTIAL, ends="cut")], {**PARTIAL, "error": Holds(BROKE_OFF, "server_error")}),
+    "silence": Cell([Answer(says=words.TEXT, silence=3)], TEXT),
 }
-
-
-def faults(cell: Cell, value: Outcome, asked: Asked, tools: Tools) -> list[str]:
-    """What is wrong with a cell."""
-    found = [] if cell.told == value else [f"the client has {value!r}, not {cell.told!r}"]
-    if cell.asks is not None and len(asked.asks) != cell.asks:
-        return [*found, f"the upstream was asked {len(asked.asks)} times, not {cell.asks}"]
-    return found + cell.check(asked, tools)
+"""`silence` is three times as long as the server's `keep_alive` here."""

@@ -1,217 +1,123 @@
-"""The clients: how each calls its tools, how it is driven, and what it cannot do by its own limits."""
+"""The clients: how each is driven, how it differs from the others, and what it cannot do."""
 
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import count
 from pathlib import Path
-from typing import Final, NamedTuple
+from threading import Timer
+from typing import Any, Final
 
-from tests.conformance import lines
-from tests.conformance.agents import codex, launched
-from tests.conformance.cells import CUT_OFF, FAILED, Holds, Outcome
-from tests.conformance.checks import Call, Tools
-from tests.conformance.install import NPM, PYTHON, ROOT, node
+from tests.conformance import words
+from tests.conformance.cells import CALLS, PARTIAL, Call, Cell, Holds, call
+from tests.conformance.drivers import codex
+from tests.conformance.drivers.driving import Task
+from tests.conformance.install import NPM, PYTHON, ROOT
 from tests.support.codex import Codex
+from tests.support.node import NODE
 
-
-class Note(NamedTuple):
-    """What is to be known of a cell: the client's own way, or its own limit."""
-
-    text: str
-    told: Outcome | None = None
-    """What the client has instead of what others have."""
-    tried: bool = True
-    """False: there is nothing to try."""
-    able: bool = True
-    """False: tried, and the client cannot do it."""
-
-
-def _never(text: str) -> Note:
-    return Note(text, tried=False)
-
-
-class Bench(NamedTuple):
-    """Where a client is driven."""
-
-    url: str
-    folder: Path
-    environ: Mapping[str, str]
-    launch: Sequence[str] = ()
-    """Flags that name the upstream to `am-proxy launch`."""
-
-
-Drive = Callable[[Bench, Mapping[str, str]], dict[str, Outcome]]
-"""Drives a client through cells, each with the model it asks for."""
-
-
-_PLAIN: Final = Tools()
+Drive = Callable[[Task], dict[str, Any]]
+_DRIVERS: Final = ROOT / "tests" / "conformance" / "drivers"
+_MODULES: Final = NPM / "node_modules"
+_WORDS: Final = json.dumps({name: value for name, value in vars(words).items() if name.isupper()})
 
 
 @dataclass(frozen=True)
 class Client:
-    """A client."""
+    """A client. Without a command it is Codex."""
 
-    title: str
-    package: str
-    drive: Drive
-    tools: Tools = _PLAIN
-    notes: Mapping[str, Note] = field(default_factory=dict)
-    more: tuple[str, ...] = ()
-    """Further packages whose versions matter."""
-    npm: bool = False
+    command: tuple[str, ...] = ()
+    cannot: str = ""
+    """Cells that it has no means for, by name or by lane and name."""
+    calls: Mapping[str, Call] = field(default_factory=lambda: CALLS)
+    told: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """What it has at the end instead of what others have, by cell or by lane and cell."""
+    by_turns: bool = True
+    """Whether it knows arguments of several calls that come by turns."""
 
+    def tries(self, lane: str, cell: str) -> bool:
+        """Whether there is something to try."""
+        return not {cell, f"{lane}/{cell}"} & set(self.cannot.split())
 
-def _answers(command: list[str], bench: Bench, cells: Mapping[str, str]) -> dict[str, Outcome]:
-    """What a driver of its own process says."""
-    words = {name: value for name, value in vars(lines).items() if name.isupper()}
-    ran = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=dict(bench.environ),
-        input=json.dumps({"url": bench.url, "cells": cells, "lines": words}),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    if ran.returncode:
-        return {cell: {"driver": ran.stderr[-1000:]} for cell in cells}
-    result: dict[str, Outcome] = json.loads(ran.stdout)
-    return result
+    @contextmanager
+    def driver(self, folder: Path) -> Iterator[Drive]:
+        """What drives it through a task, and gives what it has at the end."""
+        if not self.command:
+            numbers = count()
+            yield lambda task: codex.drive(Codex(_MODULES, folder / str(next(numbers))), task)
+            return
+        environ = {"PATH": os.environ["PATH"], "HOME": str(folder), "PYTHONPATH": str(ROOT), "LANG": "C.UTF-8"}
+        pipe = subprocess.PIPE
+        with subprocess.Popen(self.command, cwd=ROOT, env=environ, stdin=pipe, stdout=pipe, text=True) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            asked, told = process.stdin, process.stdout
 
+            def drive(task: Task) -> dict[str, Any]:
+                if process.poll() is not None:
+                    return {"error": "the driver has ended"}
+                watchdog = Timer(120, process.kill)
+                watchdog.start()
+                asked.write(json.dumps(vars(task)) + "\n")
+                asked.flush()
+                line = told.readline()
+                watchdog.cancel()
+                return dict(json.loads(line))
 
-def _python(module: str) -> Drive:
-    return lambda bench, cells: _answers([str(PYTHON), "-m", f"tests.conformance.drivers.{module}"], bench, cells)
-
-
-def _node(script: str, *arguments: str) -> Drive:
-    path = ROOT / "tests" / "conformance" / "drivers" / script
-    return lambda bench, cells: _answers([str(node()), str(path), str(NPM), *arguments], bench, cells)
-
-
-def _one_by_one(cells: Mapping[str, str], drive: Callable[[str, str], Outcome]) -> dict[str, Outcome]:
-    """Each cell by a run of its own."""
-    result: dict[str, Outcome] = {}
-    for cell, model in cells.items():
-        try:
-            result[cell] = drive(cell, model)
-        except (RuntimeError, ValueError, OSError, subprocess.TimeoutExpired) as error:
-            result[cell] = {"driver": repr(error)}
-    return result
+            yield drive
 
 
-def _codex(bench: Bench, cells: Mapping[str, str]) -> dict[str, Outcome]:
-    def drive(cell: str, model: str) -> Outcome:
-        if cell == "launch":
-            program = NPM / "@openai" / "codex" / "bin" / "codex.js"
-            environ = {**bench.environ, "PATH": os.pathsep.join([str(node().parent), bench.environ["PATH"]])}
-            return launched.drive("codex", program, bench.launch, bench.folder / model, environ, model)
-        return codex.drive(Codex(NPM, bench.folder / model), bench.url, cell, model)
-
-    return _one_by_one(cells, drive)
+def _python(module: str) -> tuple[str, ...]:
+    return (str(PYTHON), "-m", f"tests.conformance.drivers.{module}")
 
 
-def _failed(words: str, **more: str) -> Outcome:
-    return {"error": Holds(words), **more}
+def _node(script: str, *more: str) -> tuple[str, ...]:
+    return (NODE, str(_DRIVERS / script), str(_MODULES), _WORDS, *more)
 
 
-_NO_TOOL = "it has no such tool"
+def task_of(cell: Cell, url: str, model: str) -> Task:
+    """What a driver is told."""
+    asked = {key: value for key, value in asdict(cell).items() if key not in {"answers", "told"}}
+    return Task(url=url, model=model, **asked)
 
-_CLIENTS: Final[dict[str, Client]] = {
-    "codex": Client(
-        "Codex CLI",
-        "@openai/codex",
-        _codex,
-        codex.TOOLS,
-        {
-            "custom": Note("edits a real file with `apply_patch`", {"file": codex.AFTER, "text": lines.TEXT}),
-            "namespace": Note("a tool of a Model Context Protocol server, which Codex runs over standard input"),
-            "search": Note(
-                "finds a tool of that server; offered if the catalogue contains `supports_search_tool`",
-                {"calls": [lines.CITIES[0]], "text": lines.TEXT},
-            ),
-            "refusal": Note("sent as text, because Codex does not show a `refusal` part (see codex.md)"),
-            "incomplete": Note(
-                "sent as `response.completed`, because Codex discards the answer otherwise (see codex.md)",
-                {"text": lines.PARTIAL, "ended": "turn.completed"},
-            ),
-            "failed_before": Note("shows the message, not the code", _failed(FAILED, text="", ended="turn.failed")),
-            "failed_in": Note(
-                "shows the message, not the code", _failed(FAILED, text=lines.PARTIAL, ended="turn.failed")
-            ),
-            "cut": Note("shows the message, not the code", _failed(CUT_OFF, text=lines.PARTIAL, ended="turn.failed")),
-            "wait": Note("counts this retry in `stream_max_retries`"),
-        },
-        npm=True,
-    ),
-    "openai-python": Client("openai-python", "openai", _python("openai_python")),
-    "openai-node": Client("openai-node", "openai", _node("openai_node.mjs"), npm=True),
-    "openai-agents": Client(
-        "Agents SDK",
-        "openai-agents",
+
+_FILTERED: Final = {"ended": "content_filter"}
+"""How a refusal ends in the Messages API."""
+_REFUSED: Final = {"messages/refusal": {"refusal": words.REFUSAL, **_FILTERED}}
+_AS_TEXT: Final = {"text": words.REFUSAL}
+
+
+CLIENTS: Final[Mapping[str, Client]] = {
+    "codex": Client(calls=codex.OWN_CALLS, told=codex.OWN_ENDS),
+    "python": Client(_python("openai_python"), told=_REFUSED),
+    "node": Client(_node("openai_node.mjs"), told=_REFUSED),
+    "agents": Client(
         _python("openai_agents"),
-        notes={
-            "search": _never("its runner does not run a tool search on the client's side"),
-            "refusal": Note("raises `ModelRefusalError` with the text"),
-            "incomplete": Note("raises `ModelBehaviorError` with the reason; the text has been streamed"),
+        cannot="search",
+        told={  # it raises behind what it has streamed
+            "refusal": {"refusal": words.REFUSAL, "error": Holds("ModelRefusalError", words.REFUSAL)},
+            "messages/refusal": {"refusal": words.REFUSAL, "error": Holds("content_filter")},
+            "incomplete": {**PARTIAL, "error": Holds("max_output_tokens")},
         },
     ),
-    "ai-sdk-openai": Client(
-        "AI SDK, @ai-sdk/openai", "@ai-sdk/openai", _node("ai_sdk.mjs", "openai"), more=("ai",), npm=True
+    "ai-sdk": Client(
+        _node("ai_sdk.mjs", "openai"),
+        told={"refusal": _AS_TEXT, "messages/refusal": {**_AS_TEXT, **_FILTERED}},
     ),
-    "ai-sdk-open-responses": Client(
-        "AI SDK, @ai-sdk/open-responses",
-        "@ai-sdk/open-responses",
+    "ai-open": Client(
         _node("ai_sdk.mjs", "open-responses"),
-        notes={
-            "custom": _never(_NO_TOOL),
-            "namespace": _never(_NO_TOOL),
-            "search": _never(_NO_TOOL),
-            "refusal": Note("does not support refusal events: the answer is empty", {"refusal": ""}, able=False),
-        },
-        more=("ai",),
-        npm=True,
+        # it cannot ask for encrypted reasoning, and Claude takes back only what it signed
+        cannot="custom namespace search messages/thoughts",
+        told={"refusal": {}, "messages/refusal": _FILTERED},
     ),
-    "pydantic-ai": Client(
-        "Pydantic AI",
-        "pydantic-ai-slim",
+    "pydantic": Client(
         _python("pydantic_agent"),
-        Tools(search=Call("tool_search", json.dumps({"queries": [lines.SEARCH]}), "")),
-        notes={
-            "custom": _never(_NO_TOOL),
-            "namespace": _never(_NO_TOOL),
-            "search": Note("with a model profile that supports `tool_search`"),
-        },
+        cannot="custom namespace",
+        calls={**CALLS, "search": call("tool_search", queries=[words.QUERY])},
+        told={"refusal": {"error": Holds(words.REFUSAL)}},
     ),
-    "langchain": Client(
-        "LangChain",
-        "langchain-openai",
-        _python("langchain_chat"),
-        Tools(interleaved=False),
-        notes={
-            "parallel": Note("one call after the other: it loses the arguments of interleaved calls"),
-            "namespace": Note("bound with `bind`: `bind_tools` does not support namespaces"),
-            "search": _never("it has no step that runs a tool search"),
-        },
-        more=("langchain-core",),
-    ),
+    "langchain": Client(_python("langchain_chat"), cannot="search", told=_REFUSED, by_turns=False),
 }
-
-CLIENTS: Final[dict[str, Client]] = {
-    name: client
-    if name in launched.ARGUMENTS
-    else replace(client, notes={**client.notes, "launch": _never("it is no coding agent")})
-    for name, client in _CLIENTS.items()
-}
-
-
-def surroundings(folder: Path) -> dict[str, str]:
-    """What a client sees of the machine: nothing of its user."""
-    return {"PATH": os.environ["PATH"], "HOME": str(folder), "LANG": "C.UTF-8", "PYTHONPATH": str(ROOT)}
-
-
-def chosen(names: Iterable[str]) -> dict[str, Client]:
-    """The clients of these names, or all."""
-    return {name: CLIENTS[name] for name in names} or dict(CLIENTS)

@@ -4,96 +4,52 @@ Those of PyPI have an environment of their own: the `openai` they want and that 
 """
 
 import json
-import platform
-import re
-import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
-from functools import partial
-from importlib.metadata import version
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from tests.wire.program import COMMAND
-
 ROOT: Final = Path(__file__).parents[2]
-CACHE: Final = ROOT / ".cache"
-NPM: Final = CACHE / "npm" / "node_modules"
-PYTHON: Final = CACHE / "clients" / "bin" / "python"
-PINS: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("clients.toml").read_text())
+NPM: Final = ROOT / ".cache" / "npm"
+CLIENTS: Final = ROOT / ".cache" / "clients"
+PYTHON: Final = CLIENTS / "bin" / "python"
+_PINS: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("clients.toml").read_text())
 
 
-def _node_package() -> str:
-    """Node itself, as npm packages it for this machine."""
-    system = platform.system().lower()
-    return f"node-{system}-{ {'x86_64': 'x64', 'aarch64': 'arm64'}.get(platform.machine(), platform.machine()) }"
-
-
-def _own_node_is_new_enough() -> bool:
-    node = shutil.which("node")
-    if node is None:
+def _run(name: str, *commands: Sequence[str]) -> bool:
+    """Whether the commands did what they are to. One client that is missing keeps no other away."""
+    try:
+        for command in commands:
+            subprocess.run(command, check=True)
+    except (OSError, subprocess.CalledProcessError):
+        sys.stdout.write(f"not to be had: {name}\n")
         return False
-    content = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout
-    found = re.match(r"v(\d+)", content)
-    return found is not None and int(found[1]) >= PINS["node"]["wanted"]
+    return True
 
 
-def node() -> Path:
-    """The Node that runs the packages."""
-    fetched = NPM / _node_package() / "bin" / "node"
-    return fetched if fetched.is_file() else Path(shutil.which("node") or "node")
+def _fetch_npm(name: str, pin: str) -> None:
+    held = NPM / "node_modules" / name / "package.json"
+    if held.is_file() and json.loads(held.read_text())["version"] == pin:
+        return
+    NPM.mkdir(parents=True, exist_ok=True)
+    quiet = ("--silent", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts")
+    patience = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000")
+    _run(f"npm:{name}", ["npm", "install", *quiet, *patience, "--prefix", str(NPM), f"{name}@{pin}"])
 
 
-def npm_version(package: str) -> str | None:
-    """What is there of a package."""
-    result = NPM / package / "package.json"
-    return str(json.loads(result.read_text())["version"]) if result.is_file() else None
-
-
-def own_version(package: str = "am-proxy") -> str:
-    """The version of this project, or of a package it runs on."""
-    if package != "am-proxy":
-        return version(package)
-    said = subprocess.run([*COMMAND, "--version"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return said.split()[-1]
-
-
-def fetch_npm(*names: str) -> None:
-    """Fetch npm packages, unless they are there."""
-    wanted: dict[str, str] = {name: PINS["npm"][name] for name in names or PINS["npm"]}
-    if not names and not _own_node_is_new_enough():
-        wanted[_node_package()] = PINS["node"]["version"]
-    missing = [f"{name}@{pin}" for name, pin in wanted.items() if npm_version(name) != pin]
-    if missing:
-        NPM.parent.mkdir(parents=True, exist_ok=True)
-        quiet = ("--silent", "--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts")
-        patience = ("--fetch-retries=1", "--fetch-retry-mintimeout=1000")
-        npm = shutil.which("npm") or "npm"
-        subprocess.run([npm, "install", *quiet, *patience, "--prefix", str(NPM.parent), *missing], check=True)
-
-
-def fetch_pypi() -> None:
-    """Fetch the Python clients, unless they are there."""
-    wanted = [f"{name}=={pin}" for name, pin in PINS["pypi"].items()]
-    stamp = CACHE / "clients" / "fetched.json"
+def _fetch_pypi() -> None:
+    wanted = [f"{name}=={pin}" for name, pin in _PINS["pypi"].items()]
+    stamp = CLIENTS / "fetched.json"
     if stamp.is_file() and json.loads(stamp.read_text()) == wanted:
         return
-    subprocess.run([sys.executable, "-m", "venv", str(CACHE / "clients")], check=True)
-    subprocess.run([str(PYTHON), "-m", "pip", "install", "--quiet", *wanted], check=True)
-    stamp.write_text(json.dumps(wanted))
-
-
-def fetch_what_is_to_be_had() -> None:
-    """Each by itself, so that one that is missing keeps no other away."""
-    each: dict[str, Callable[[], None]] = {f"npm:{name}": partial(fetch_npm, name) for name in PINS["npm"]}
-    for name, fetch in {**each, "the Python clients": fetch_pypi}.items():
-        try:
-            fetch()
-        except (OSError, subprocess.CalledProcessError):
-            sys.stdout.write(f"not to be had: {name}\n")
+    install = [str(PYTHON), "-m", "pip", "install", "--quiet", *wanted]
+    if _run("the Python clients", [sys.executable, "-m", "venv", str(CLIENTS)], install):
+        stamp.write_text(json.dumps(wanted))
 
 
 if __name__ == "__main__":
-    fetch_what_is_to_be_had()
+    for package, version in _PINS["npm"].items():
+        _fetch_npm(package, version)
+    _fetch_pypi()

@@ -1,90 +1,139 @@
-"""Drive the real clients: `python -m tests.conformance.run [--via LANE …] [--client NAME …] [--cell NAME …]`.
+"""Drives the real clients: `python -m tests.conformance.run [--lane LANE …] [--client NAME …] [--cell NAME …]`.
 
-Without a choice of clients or cells it drives all of them through everything, one after another, and writes the tables
-of these lanes in docs/conformance.md. It ends with 1 when a cell is broken.
+It prints what is wrong as it finds it, and a table for each lane, and ends with 1 when a cell is broken.
 """
 
 import argparse
+import json
+import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any
 
-from tests.conformance.cells import CELLS, faults
-from tests.conformance.checks import Asked
-from tests.conformance.clients import CLIENTS, Bench, chosen, surroundings
-from tests.conformance.install import ROOT, fetch_npm, fetch_pypi
-from tests.conformance.lanes import LANES, Lane
-from tests.conformance.matrix import Faults, page
-from tests.conformance.scripted_model import ScriptedModels, scripted_models
-from tests.wire.configuration import Model
+from tests.conformance import words
+from tests.conformance.cells import CELLS, WAIT, Cell
+from tests.conformance.clients import CLIENTS, Client, task_of
+from tests.conformance.upstreams import LANES, Body, Lane
+from tests.wire.configuration import Model, Server, Settings, Upstream
+from tests.wire.program import serving
+from tests.wire.servers import Ask, Step
 
-PAGE: Final = ROOT / "docs" / "conformance.md"
-SILENT: Final = "silence"
+KEY = "sk-scripted"
 
 
-def cells_of(lane: Lane, name: str, wanted: Sequence[str]) -> list[str]:
-    """What there is to try with a client."""
-    notes = {cell: lane.note(name, CLIENTS[name], cell) for cell in wanted}
-    return [cell for cell, note in notes.items() if note is None or note.tried]
+class ScriptedModel:
+    """The model behind a lane's server: it plays the answers of one cell after the other."""
+
+    def __init__(self, lane: Lane) -> None:
+        self.lane = lane
+        self.upstream = lane.server(self.steps)
+        self.upstream.may_violate = True
+        self.begin([])
+
+    def begin(self, answers: Sequence[list[Step]]) -> None:
+        """What to play, the last one again and again."""
+        self.answers, self.bodies, self.times = answers, list[Body](), list[float]()
+        self.upstream.violations = []
+
+    def steps(self, ask: Ask) -> list[Step]:
+        """The next answer."""
+        self.times.append(time.monotonic())
+        self.bodies.append(self.lane.read(ask.body))
+        return self.answers[min(len(self.bodies), len(self.answers)) - 1]
 
 
-def run_cells(scripted: ScriptedModels, name: str, cells: Sequence[str], folder: Path) -> dict[str, list[str]]:
-    """Drive one client through cells; what is wrong with each."""
-    client, lane = CLIENTS[name], scripted.lane
-    models = {cell: lane.model(name, cell) for cell in cells}
-    for cell, model in models.items():
-        scripted.set_scripts(model, CELLS[cell].play(client.tools))
-    launch = ("--upstream", scripted.asked_at, *lane.launch)
-    result = client.drive(Bench(scripted.url, folder, surroundings(folder), launch), models) if models else {}
-    found: dict[str, list[str]] = {}
-    for cell, model in models.items():
-        asked = Asked(scripted.asks[model], scripted.times[model], lane.read)
-        found[cell] = faults(lane.cell(name, client, cell), result[cell], asked, client.tools)
-        found[cell] += scripted.upstream.refused[model]
-        sys.stdout.write(f"{'✗' if found[cell] else '✓'} {name}: {CELLS[cell].title} {found[cell] or ''}\n")
-        sys.stdout.flush()
-    return found
+@contextmanager
+def served(lane: Lane) -> Iterator[tuple[str, ScriptedModel]]:
+    """The address of a server with its model on a scripted server of this lane. Each failure is left to the client."""
+    model = ScriptedModel(lane)
+    with ExitStack() as stack:
+        base_url = stack.enter_context(model.upstream).url
+        models = {lane.model: Model(upstream="scripted", context_window=64_000, reasoning_efforts=["low"])}
+        vias = ["chat", lane.via] if lane.relayed else [lane.via]
+        for via in vias:
+            upstreams = {"scripted": Upstream(via=via, base_url=base_url, api_key=KEY, retries=0)}
+            settings = Settings(server=Server(keep_alive=1), upstreams=upstreams, models=models)
+            base_url = f"{stack.enter_context(serving(settings, fresh=True))}/v1"
+        yield base_url, model
 
 
-def drive(lane: Lane, names: Sequence[str], wanted: Sequence[str], folder: Path) -> Faults:
-    """One client after another; only the silence is heard by all of them at once, because it takes a minute."""
-    clients = chosen(names)
-    model = Model(upstream="scripted", context_window=64_000, reasoning_efforts=["low"])
-    catalogued = {lane.model("codex", cell): model for cell in CELLS}
-    found: dict[str, dict[str, list[str]]] = {}
-    with scripted_models(lane, catalogued) as scripted:
-        for name in clients:
-            loud = [cell for cell in cells_of(lane, name, wanted) if cell != SILENT]
-            found[name] = run_cells(scripted, name, loud, folder)
-        if SILENT in wanted:
-            with ThreadPoolExecutor(len(clients)) as pool:
-                waiting = {name: pool.submit(run_cells, scripted, name, [SILENT], folder) for name in clients}
-            for name, received in waiting.items():
-                found[name] |= received.result()
-    return found
+def ask_faults(cell: Cell, client: Client, bodies: Sequence[Body]) -> Iterator[str]:
+    """What is wrong with what the model was asked: it must hold what was said before, to the letter."""
+    for number, (body, answer) in enumerate(zip(bodies, cell.answers, strict=False)):
+        past = cell.answers[:number]
+        made = [key for each in past for key in each.calls]
+        calls = {f"call_{key}": client.calls[key] for key in made}
+        offered = {client.calls[key].name for key in answer.calls}
+        wanted: dict[str, Any] = {
+            "calls": {call_id: (call.name, json.loads(call.arguments)) for call_id, call in calls.items()},
+            "schema": ("object", ["city", "degrees"]) if cell.schema else None,
+            "pictures": [words.PICTURE] * (cell.picture + ("picture" in made)),
+            "thinks": cell.thinks or body.thinks,
+            "thoughts": [(each.thinks, f"call_{each.calls[0]}") for each in past if each.thinks],
+        }
+        for name, value in wanted.items():
+            if (held := getattr(body, name)) != value:
+                yield f"ask {number} has {name} {held}, not {value}"
+        for call_id, call in calls.items():
+            if call.gives not in body.outputs.get(call_id, ""):
+                yield f"ask {number} does not hold what {call_id} gave: {body.outputs.get(call_id)}"
+        if offered - set(body.tools) or ("search" in answer.calls and client.calls["found"].name in body.tools):
+            yield f"ask {number} offers {body.tools}"
+
+
+def faults(lane: str, client: Client, name: str, value: Mapping[str, Any], model: ScriptedModel) -> Iterator[str]:
+    """What is wrong with a cell."""
+    cell = CELLS[name]
+    told = client.told.get(f"{lane}/{name}") or client.told.get(name, cell.told)
+    held = {key: sorted(each) if key == "calls" else each for key, each in value.items() if each}
+    if "parsed" in held:
+        held.pop("text", None)
+    if held != told:
+        yield f"the client has {held}, not {told}"
+    yield from model.upstream.violations
+    if len(model.bodies) != len(cell.answers):
+        yield f"the model was asked {len(model.bodies)} times, not {len(cell.answers)}"
+    yield from ask_faults(cell, client, model.bodies)
+    if cell.retries and model.times[-1] - model.times[0] < WAIT:
+        yield "the client came back before it was told to"
+
+
+def drive(lane: str, name: str, cells: Sequence[str], url: str, model: ScriptedModel) -> dict[str, str]:
+    """One client through cells: the sign of each."""
+    client, signs = CLIENTS[name], dict.fromkeys(cells, "-")
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, client.driver(Path(folder)) as driver:
+        for cell in (each for each in cells if client.tries(lane, each)):
+            model.begin([model.lane.steps(answer, client) for answer in CELLS[cell].answers])
+            try:
+                told = driver(task_of(CELLS[cell], url, model.lane.model))
+            except (OSError, ValueError, subprocess.SubprocessError) as error:
+                told = {"error": f"the driver: {error!r}"}
+            found = list(faults(lane, client, cell, told, model))
+            signs[cell] = "✗" if found else "✓"
+            for fault in found:
+                print(f"✗ {lane}, {name}, {cell}: {fault}", flush=True)
+    return signs
 
 
 def main() -> int:
     """The command."""
-    parser = argparse.ArgumentParser(description="drive the real clients")
-    parser.add_argument("--via", action="append", choices=list(LANES), default=[])
-    parser.add_argument("--client", action="append", choices=list(CLIENTS), default=[])
-    parser.add_argument("--cell", action="append", choices=list(CELLS), default=[])
-    arguments = parser.parse_args()
-    fetch_npm()
-    fetch_pypi()
-    found: dict[str, Faults] = {}
-    for via in arguments.via or LANES:
-        sys.stdout.write(f"via {via}\n")
-        with tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True) as folder:
-            found[via] = drive(LANES[via], arguments.client, arguments.cell or list(CELLS), Path(folder))
-    if not arguments.client and not arguments.cell:
-        PAGE.write_text(page(found, PAGE.read_text()))
-        sys.stdout.write(f"written: {PAGE.relative_to(ROOT)}\n")
-    return int(any(faults for clients in found.values() for cells in clients.values() for faults in cells.values()))
+    parser = argparse.ArgumentParser(description="Drive the real clients.")
+    for flag, table in (("lane", LANES), ("client", CLIENTS), ("cell", CELLS)):
+        parser.add_argument(f"--{flag}", action="append", choices=list(table))
+    given = parser.parse_args()
+    cells, clients, broken = given.cell or list(CELLS), given.client or list(CLIENTS), False
+    for lane in given.lane or LANES:
+        with served(LANES[lane]) as (url, model):
+            signs = {name: drive(lane, name, cells, url, model) for name in clients}
+        print(f"\n{lane:13}", *clients)
+        for cell in cells:
+            print(f"{cell:13}", *(f"{signs[name][cell]:^{len(name)}}" for name in clients))
+        broken = broken or any("✗" in each.values() for each in signs.values())
+    return int(broken)
 
 
 if __name__ == "__main__":

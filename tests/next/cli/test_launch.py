@@ -153,9 +153,11 @@ def test_what_has_no_server_says_what_to_give(home: Home) -> None:
     ran = launch(home, "--model", "demo")
     assert (ran.returncode, home.seen["catalogue"], home.seen["status"]) == (0, [["demo", None]], 200)
     (home.bin / "codex").unlink()
-    ran = launch(home, "--model", "demo", environ={"PATH": f"{home.bin}:/usr/bin:/bin"})
+    without = {"PATH": f"{home.bin}:/usr/bin:/bin"}
+    ran = launch(home, "--model", "demo", environ=without)
     install = "it is not installed. Install it with: npm install --global @openai/codex"
     assert (ran.returncode, ran.stderr) == (1, f"am-proxy: cannot launch Codex: {install}\n")
+    assert launch(home, "--model", "demo", "--print", environ=without).returncode == 0, "it may be for elsewhere"
 
 
 def test_a_log_with_problems_is_kept_and_named(home: Home) -> None:

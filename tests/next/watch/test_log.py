@@ -135,6 +135,8 @@ def test_its_level_and_its_form_are_settings(tmp_path: Path, level: str, message
         post(url, {"model": "small"})
         post(url, {"model": "dead"})
         httpx.get(url)
+        for message in messages:
+            screen.wait_for(f'"message": "{message}"')
         told = {line.split('"message": "')[1].split('"')[0] for line in screen.lines if line.startswith("{")}
     assert told == messages
 
