@@ -1,3 +1,3 @@
-"""The version, for a checkout as well as for an installed package."""
+"""The version."""
 
 VERSION = "0.1.0"

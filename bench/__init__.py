@@ -1,4 +1,1 @@
-"""Compares this server's lanes with plain byte copies, bare litellm and other bridges, in one run.
-
-`python -m bench` (or `make bench`) writes docs/performance.md. Everything stays on 127.0.0.1.
-"""
+"""Compares AM Proxy with a byte copy and other bridges, in one run. Everything stays on 127.0.0.1."""

@@ -1,1 +1,1 @@
-"""What an upstream understands. Pure; dialects do not know each other."""
+"""One folder for each API of model servers."""

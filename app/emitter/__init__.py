@@ -1,1 +1,1 @@
-"""Converts deltas to events by tables of rules. It uses no await, clock, random source, logger or framework."""
+"""What a model says, as deltas, becomes events."""

@@ -1,44 +1,51 @@
 """The pieces of a model's answer, the same for every dialect. Readers make them, and the emitter reads them."""
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
-from ..protocol.output_items import OutputItem
-from ..protocol.problems import Problem
-from ..protocol.response import Usage
+from ..types.json import Json
+from ..types.problems import Problem
+from ..types.response import Usage
 
 
-class TextDelta(msgspec.Struct, frozen=True):
+class Delta(msgspec.Struct):
+    """One piece."""
+
+
+Deltas = list[Delta]
+
+
+class TextDelta(Delta):
     """More of the answer, with the log probabilities of its tokens where they were asked for."""
 
     text: str
-    logprobs: list[dict[str, Any]] = []
+    logprobs: list[Json] = []
 
 
-class RefusalTextDelta(msgspec.Struct, frozen=True):
+class RefusalDelta(Delta):
     """More of a refusal."""
 
     text: str
 
 
-class ReasoningDelta(msgspec.Struct, frozen=True):
+class ReasoningDelta(Delta):
     """More reasoning."""
 
     text: str
 
 
-class ThoughtEnded(msgspec.Struct, frozen=True):
+class ThoughtEnded(Delta):
     """The reasoning so far, with its provider state, is one item: what follows is another one."""
 
 
-class AnnotationAdded(msgspec.Struct, frozen=True):
+class AnnotationAdded(Delta):
     """A citation, as the client gets it except for its offsets in the text.
 
     The cited text begins `from_start` characters before the end of what was written, and ends `from_end` before it.
     """
 
-    annotation: dict[str, Any]
+    annotation: Json
     from_start: int = 0
     from_end: int = 0
 
@@ -47,40 +54,32 @@ class AnnotationAdded(msgspec.Struct, frozen=True):
         return self.from_end < written or self.from_start <= written
 
 
-class ImageWritten(msgspec.Struct, frozen=True):
+class ImageWritten(Delta):
     """A complete image, in base64, and its format (`png`, …; empty if it is not known)."""
 
     data: str
     format: str = ""
 
 
-class SearchMade(msgspec.Struct, frozen=True):
-    """A search of the web that was made for the model, with the URLs of the pages that it found."""
+class SearchMade(Delta):
+    """A search of the web that the model's server made, with the URLs of the pages that it found."""
 
     query: str
     urls: tuple[str, ...] = ()
     failed: bool = False
 
 
-class ProviderStateAdded(msgspec.Struct, frozen=True):
+class ProviderStateAdded(Delta):
     """Provider state: fields that the upstream must get back in the next turn, such as a signature.
 
     It belongs to the call that was opened under `key`, or to the whole answer. Only the dialect can interpret it.
     """
 
-    fields: dict[str, Any]
+    fields: Json
     key: int | None = None
 
 
-class ItemWritten(msgspec.Struct, frozen=True):
-    """A complete item that no model wrote. `added` is the item when it is added; both get an id with this prefix."""
-
-    id_prefix: str
-    added: OutputItem
-    item: OutputItem
-
-
-class CallOpened(msgspec.Struct, frozen=True):
+class CallOpened(Delta):
     """A tool call begins. `key` identifies it within its turn; `call_id` is the upstream's, empty if it gave none.
 
     `provider_state` is what the upstream must get back with this call.
@@ -89,49 +88,29 @@ class CallOpened(msgspec.Struct, frozen=True):
     key: int
     name: str
     call_id: str = ""
-    provider_state: dict[str, Any] = {}
+    provider_state: Json = {}
 
 
-class CallArguments(msgspec.Struct, frozen=True):
+class CallArguments(Delta):
     """More arguments of the call that was opened under `key`."""
 
     key: int
     text: str
 
 
-class UsageReported(msgspec.Struct, frozen=True):
+class UsageReported(Delta):
     """The usage that the upstream reported. A later report replaces it."""
 
     usage: Usage
-    searches: int = 0
-    """How often the upstream searched the web for it."""
 
 
-class Stopped(msgspec.Struct, frozen=True):
+class Stopped(Delta):
     """Why the upstream ended. A stream without it was cut. If it comes several times, the last one is used."""
 
     reason: Literal["end", "length", "content_filter"]
 
 
-class Broke(msgspec.Struct, frozen=True):
+class Broke(Delta):
     """The upstream reported an error in mid-stream."""
 
     problem: Problem
-
-
-Delta = (
-    TextDelta
-    | RefusalTextDelta
-    | ReasoningDelta
-    | ThoughtEnded
-    | AnnotationAdded
-    | ProviderStateAdded
-    | ImageWritten
-    | SearchMade
-    | ItemWritten
-    | CallOpened
-    | CallArguments
-    | UsageReported
-    | Stopped
-    | Broke
-)

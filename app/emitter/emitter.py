@@ -1,284 +1,324 @@
-"""Converts deltas to events. The ordering rules, and the theory behind them, are in `rules.py`.
+"""Deltas in, events out: the machine whose tables are in `rules.py`.
 
-A response is *new* until `begin`, then *talking* until exactly one last event was returned, then *over*. The final
-response holds the same item objects as the `output_item.done` events.
-
-Three things wait outside: white space that opens no item (`white_space.py`), provider state for the next reasoning item
-(`open_reasoning.py`), and calls that are sent only when they are complete (`call_register.py`).
+A response is talking until exactly one last event was returned, then over. The final response holds the same item
+objects as the `output_item.done` events.
 """
 
-from collections.abc import Callable, Iterable
-from typing import assert_never
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
 
-from ..protocol import events as e
-from ..protocol.ids import NewId
-from ..protocol.problems import Problem
-from ..protocol.response import NOTHING_SENT, Response, Sent, Usage
+from ..types import events as e
+from ..types.json import Json
+from ..types.problems import Problem
+from ..types.response import ItemStatus, Message, OutputItem, Usage, new_id
 from . import deltas as d
-from . import rules
-from .call_register import CallRegister, RuledOut, ToolTable
-from .emitted_items import EmittedItems
-from .for_codex import client_rules
-from .lifecycle_events import Lifecycle, used_together
-from .open_items import OpenMessage
-from .open_reasoning import OpenReasoning, ReasoningItems, Seal, StatePiece
-from .white_space import WaitingSpace
-from .whole_items import as_whole
+from .items import (
+    RAW,
+    SUMMARY,
+    OpenCall,
+    OpenMessage,
+    OpenReasoning,
+    Position,
+    Seal,
+    StatePiece,
+    image,
+    search,
+    state_only,
+)
+from .response import Lifecycle
+from .rules import (
+    CALL_NOT_OPEN,
+    CLOSES,
+    CUT,
+    DISCARDS_SPACE,
+    STATE_COMES_FIRST,
+    Kind,
+    Outcome,
+    Reason,
+)
+
+
+class Tools(Protocol):
+    """What the emitter needs of the tools of a turn."""
+
+    def allows(self, name: str) -> bool:
+        """Whether the client allows a call of this function."""
+        ...
+
+    def open_call(self, name: str, call_id: str, place: Callable[[str], Position]) -> OpenCall:
+        """The open item for a call of this function. `place` gives it a position, by the prefix of its id."""
+        ...
 
 
 class Emitter:
-    """Makes the events of one response."""
+    """Makes the events of one response, behind its first two."""
 
-    def __init__(  # noqa: PLR0913 — each is a fact of the turn, and has a name where it is given
+    def __init__(
         self,
-        response: Response,
+        lifecycle: Lifecycle,
+        tools: Tools,
         *,
-        tools: ToolTable,
-        new_id: NewId,
-        now: Callable[[], int],
         raw_reasoning: bool = False,
-        for_codex: bool = False,
         seal: Seal | None = None,
     ) -> None:
-        self._client_rules = client_rules(for_codex=for_codex)
-        self._ledger = EmittedItems(new_id)
-        self.next_number = self._ledger.next_number
-        """The number of the next event."""
-        self._lifecycle = Lifecycle(response, next_number=self.next_number, now=now)
-        self._calls = CallRegister(tools, new_id)
-        self._reasoning = ReasoningItems(raw=raw_reasoning, seal=seal)
-        self._space = WaitingSpace()
+        """Without `seal`, provider state is dropped."""
+        self._lifecycle = lifecycle
+        self._seal = seal
+        self._tools = tools
+        self._form = RAW if raw_reasoning else SUMMARY
+        self._open: dict[int, OpenMessage | OpenReasoning | OpenCall] = {}
+        self._done: dict[int, OutputItem] = {}
+        self._next = lifecycle.next_index
         self._current: OpenMessage | OpenReasoning | None = None
-        """The open message or reasoning item: more text of its kind is added to it."""
-        self._has_finished_message = False
-        self._usage: Usage | None = None
-        self._searches = 0
-        self._used_before: Usage | None = None
-        """The usage of an earlier ask of the same response."""
-        self._stopped: d.Stopped | None = None
+        """The open message or reasoning: more text of its kind is added to it."""
+        self._space: list[d.TextDelta] = []
+        """White space that opens no message: it waits for text."""
+        self._blank_thought = ""
+        """White space that opens no reasoning."""
+        self._state: list[StatePiece] = []
+        """Provider state that waits for a reasoning item."""
+        self._calls: dict[int, OpenCall | None] = {}
+        """By the key of the reader; None: the client does not allow it, so its arguments are dropped."""
+        self._call_ids: dict[int, str] = {}
+        self._unannounced: OpenCall | None = None
+        """The newest call, if no event of it was sent yet."""
+        self._stopped: Reason | None = None
+        self.usage: Usage | None = None
+        self.ruled_out: list[str] = []
+        """Names of calls against the client's `tool_choice`: for a warning."""
         self.late_citations = 0
-        """How many citations came after their text was finished: for the log."""
+        """How many citations came after their text was finished: for a warning."""
         self.problem: Problem | None = None
         """Why the response failed."""
+        self.over = False
 
     @property
-    def over(self) -> bool:
-        """Whether the last event was returned."""
-        return self._ledger.phase == "over"
+    def output(self) -> list[OutputItem]:
+        """The finished items, in the order of their positions."""
+        return [self._done[index] for index in sorted(self._done)]
 
     @property
-    def usage(self) -> Usage | None:
-        """The usage that the upstream reported last."""
-        return self._usage
+    def has_calls(self) -> bool:
+        """Whether the model has made a call that the client allows."""
+        return bool(self._call_ids)
 
-    @property
-    def ruled_out(self) -> list[str]:
-        """Names of the first calls the model made against the client's `tool_choice`: for the log."""
-        return self._calls.ruled_out
-
-    def begin(self, sent: Sent = NOTHING_SENT) -> list[e.Event]:
-        """The first two events; no events if they were sent before, and the response then continues after them."""
-        self._ledger.expect("new")
-        self._ledger.continue_after(sent.events)
-        self._used_before = sent.usage
-        for item in sent.items:
-            self._ledger.finish(self._ledger.next_index(), item)
-        return [] if sent.events else self._lifecycle.begin()
-
-    def hand_over(self) -> Sent:
-        """What was sent, for another turn that continues the response. This emitter is over then."""
-        self._ledger.phase = "over"
-        usage = used_together(self._used_before, self._usage)
-        return Sent(self._ledger.next_number(), tuple(self._ledger.output), usage)
-
-    def feed(self, deltas: Iterable[d.Delta]) -> list[e.Event]:
+    def feed(self, deltas: Iterable[d.Delta]) -> e.Events:
         """The events for these deltas."""
-        self._ledger.expect("talking")
-        events: list[e.Event] = []
+        events: e.Events = []
         for delta in deltas:
-            events += self._take(delta)
-            if self._ledger.phase == "over":
+            match delta:
+                case d.TextDelta():
+                    events += self._text(delta)
+                case d.ReasoningDelta():
+                    events += self._reasoning(delta)
+                case d.CallArguments():
+                    events += self._arguments(delta)
+                case d.CallOpened():
+                    events += self._call(delta)
+                case d.RefusalDelta():
+                    # Codex shows nothing of a message with a refusal in it
+                    events += self._text(d.TextDelta(delta.text)) if self._lifecycle.for_codex else self._refusal(delta)
+                case d.AnnotationAdded():
+                    events += self._cite(delta)
+                case d.ProviderStateAdded():
+                    self._add_state(delta)
+                case d.ThoughtEnded():
+                    events += self._make_room(delta)
+                case d.ImageWritten():
+                    events += self._make_room(delta)
+                    events += self._finish(*image(self._position("ig"), delta))
+                case d.SearchMade():
+                    events += self._make_room(delta)
+                    events += self._finish(*search(self._position("ws"), delta))
+                case d.UsageReported():
+                    self.usage = delta.usage
+                case d.Stopped():
+                    self._stopped = delta.reason
+                case d.Broke():
+                    events += self.fail(delta.problem)
+                case _:
+                    raise AssertionError(delta)
+            if self.over:
                 break
         return events
 
-    def keep_alive(self) -> list[e.Event]:
-        """A keep-alive event that every known client accepts and does not show."""
-        self._ledger.expect("talking")
-        empty_delta = self._ledger.empty_delta()
-        return [self._lifecycle.in_progress(self._ledger.output) if empty_delta is None else empty_delta]
+    def sign_of_life(self) -> e.Events:
+        """An event that every known client accepts and does not show."""
+        for item in reversed(self._open.values()):
+            if (event := item.empty_delta()) is not None:
+                return [event]
+        return [self._lifecycle.in_progress(self.output)]
 
-    def end(self) -> list[e.Event]:
+    def end(self) -> e.Events:
         """The last events, when the upstream's stream has ended. An answer without a reason for its end was cut."""
-        self._ledger.expect("talking")
-        return self.fail(rules.CUT) if self._stopped is None else self._end(self._stopped.reason)
+        return self.fail(CUT) if self._stopped is None else self.stop(self._stopped)
 
-    def fail(self, problem: Problem) -> list[e.Event]:
+    def fail(self, problem: Problem) -> e.Events:
         """The last events of a response that fails because of this problem."""
-        self._ledger.expect("talking")
-        return self._end("failure", problem)
+        return self.stop("failure", problem)
 
-    def stop(self, reason: rules.StopReason, usage: Callable[[], Usage | None] = lambda: None) -> list[e.Event]:
-        """The last events of a response that its client ends. `usage` is estimated as far as it was not reported."""
-        self._ledger.expect("talking")
-        self._usage = usage() or self._usage
-        return self._end(reason)
-
-    def _end(self, reason: rules.Reason, problem: Problem | None = None) -> list[e.Event]:
-        rule = self._client_rules.endings[reason]
-        whole_calls = frozenset(self._calls.whole(self._ledger.open))
-        outcomes = self._ledger.outcomes_by(rule, self._current, whole_calls)
+    def stop(self, reason: Reason, problem: Problem | None = None) -> e.Events:
+        """The last events of a response that ends for this reason."""
+        ending = self._lifecycle.endings[reason]
+        outcomes: dict[int, Outcome] = {index: ending.items[self._kind(index)] for index in sorted(self._open)}
         for outcome in outcomes.values():
             if isinstance(outcome, Problem):
-                return self._end("failure", outcome)
-        events = self._lifecycle.given_up(self._ledger, outcomes) if rule.by_client else []
-        events += self._ledger.end(outcomes)
-        if rule.writes_state:
+                return self.stop("failure", outcome)
+        events = self._given_up(outcomes) if ending.by_client else []
+        for index, outcome in outcomes.items():
+            if outcome == "completed" or outcome == "incomplete":
+                events += self._close(index, outcome)
+        self._open.clear()
+        if ending.writes_state:
             events += self._write_state()
-        self.problem = problem
-        self._ledger.phase = "over"
-        usage = used_together(self._used_before, self._usage)
-        output, searches = self._ledger.output, self._searches
-        last = self._lifecycle.last(rule, output=output, usage=usage, searches=searches, problem=problem)
-        return [*events, last]
+        self.problem, self.over = problem, True
+        return [*events, self._lifecycle.last(ending, self.output, self.usage, problem)]
 
-    def _take(self, delta: d.Delta) -> list[e.Event]:  # noqa: C901, PLR0911, PLR0912 — one case per delta, and the union is closed
-        match delta:
-            case d.TextDelta():
-                return self._text(delta)
-            case d.CallArguments():
-                return self._arguments(delta)
-            case d.ReasoningDelta():
-                return self._reason(delta)
-            case d.CallOpened():
-                return self._open_call(delta)
-            case d.RefusalTextDelta():
-                return self._refuse(delta)
-            case d.AnnotationAdded():
-                return self._cite(delta)
-            case d.ThoughtEnded():
-                return self._make_room(delta)
-            case d.ProviderStateAdded():
-                return self._add_state(delta)
-            case d.ImageWritten() | d.SearchMade() | d.ItemWritten():
-                return self._make_room(delta) + self._ledger.add(*as_whole(delta))
-            case d.UsageReported():
-                self._usage, self._searches = delta.usage, delta.searches
-                return []
-            case d.Stopped():
-                self._stopped = delta
-                return []
-            case d.Broke():
-                return self.fail(delta.problem)
-            case _:
-                assert_never(delta)
-
-    def _text(self, delta: d.TextDelta) -> list[e.Event]:
+    def _text(self, delta: d.TextDelta) -> e.Events:
         if not delta.text:
             return []
         if isinstance(self._current, OpenMessage):
             return self._current.add_text(delta)
-        self._space.add_text(delta)
-        return self._write_space(delta) if delta.text.strip() else []
+        self._space.append(delta)
+        return self._message(delta)[0] if delta.text.strip() else []
 
-    def _write_space(self, delta: d.TextDelta | d.AnnotationAdded) -> list[e.Event]:
-        """Adds the waiting text to a message."""
-        if not (waiting := self._space.take_text()):
-            return []
-        events, message = self._message(delta)
-        for text in waiting:
-            events += message.add_text(text)
-        return events
-
-    def _refuse(self, delta: d.RefusalTextDelta) -> list[e.Event]:
-        if not self._client_rules.shows_refusals:
-            return self._text(d.TextDelta(delta.text))
+    def _refusal(self, delta: d.RefusalDelta) -> e.Events:
         if not delta.text:
             return []
         events, message = self._message(delta)
         return [*events, *message.add_refusal(delta.text)]
 
-    def _cite(self, delta: d.AnnotationAdded) -> list[e.Event]:
-        """A citation of open or waiting text. One of finished text comes too late, and is dropped and counted."""
-        waiting = self._space.text_length
-        of_finished_text = not delta.is_of(waiting) or (not waiting and self._has_finished_message)
-        if of_finished_text and not isinstance(self._current, OpenMessage):
-            self.late_citations += 1
-            return []
-        events = self._write_space(delta)
-        more, message = self._message(delta)
+    def _cite(self, delta: d.AnnotationAdded) -> e.Events:
+        """A citation of text that is open or waits. One of finished text comes too late, and is dropped and counted."""
+        if not isinstance(self._current, OpenMessage):
+            waiting = sum(len(text.text) for text in self._space)
+            first = not any(isinstance(item, Message) for item in self._done.values())
+            if not delta.is_of(waiting) or not (waiting or first):
+                self.late_citations += 1
+                return []
+        events, message = self._message(delta)
         cited = message.annotate(delta)
-        if cited is None:
-            self.late_citations += 1
-        return [*events, *more, *(cited or ())]
+        self.late_citations += not cited
+        return [*events, *cited]
 
-    def _reason(self, delta: d.ReasoningDelta) -> list[e.Event]:
+    def _message(self, delta: d.Delta) -> tuple[e.Events, OpenMessage]:
+        """The open message, or a new one with the text that waits."""
+        if isinstance(self._current, OpenMessage):
+            return [], self._current
+        events = self._make_room(delta)
+        self._current = message = OpenMessage(self._position("msg"))
+        events += self._begin(message)
+        waiting, self._space = self._space, []
+        for text in waiting:
+            events += message.add_text(text)
+        return events, message
+
+    def _reasoning(self, delta: d.ReasoningDelta) -> e.Events:
         if not delta.text:
             return []
         if isinstance(self._current, OpenReasoning):
             return self._current.add(delta.text)
-        self._space.add_reasoning(delta.text)
-        if not delta.text.strip():
+        text = self._blank_thought = self._blank_thought + delta.text
+        if not text.strip():
             return []
-        text = self._space.take_reasoning()
         events = self._make_room(delta)
-        self._current = item = self._reasoning.open(self._ledger.position("rs"))
-        return [*events, *self._ledger.begin(item), *item.add(text)]
+        state, self._state = self._state, []
+        self._current = reasoning = OpenReasoning(self._position("rs"), self._form, self._seal, state)
+        return [*events, *self._begin(reasoning), *reasoning.add(text)]
 
-    def _message(self, delta: d.Delta) -> tuple[list[e.Event], OpenMessage]:
-        if isinstance(self._current, OpenMessage):
-            return [], self._current
-        events = self._make_room(delta)
-        self._current = item = OpenMessage(self._ledger.position("msg"))
-        return [*events, *self._ledger.begin(item)], item
-
-    def _open_call(self, delta: d.CallOpened) -> list[e.Event]:
-        if not self._calls.allows(delta):
+    def _call(self, delta: d.CallOpened) -> e.Events:
+        if not self._tools.allows(delta.name):
+            self._calls[delta.key] = None
+            self.ruled_out.append(delta.name)
             return []
-        call_id = self._calls.new_call_id(delta)
-        self._keep_state(StatePiece(delta.provider_state, call_id))
+        call_id = delta.call_id
+        if not call_id or call_id in self._call_ids.values():
+            call_id = new_id("call")
+        self._call_ids[delta.key] = call_id
+        self._keep(delta.provider_state, call_id)
         events = self._make_room(delta)
-        item = self._calls.open(delta, call_id, self._ledger.position(self._calls.item_prefix(delta)))
-        return [*events, *self._ledger.begin(item)]
+        self._calls[delta.key] = call = self._tools.open_call(delta.name, call_id, self._position)
+        begun = self._begin(call)
+        self._unannounced = None if begun else call
+        return [*events, *begun]
 
-    def _arguments(self, delta: d.CallArguments) -> list[e.Event]:
-        call = self._calls.find(delta.key)
-        if not delta.text or isinstance(call, RuledOut):
-            return []
-        if call is not None and call.item.position.output_index in self._ledger.open:
-            return self._calls.add(call.item, delta.text)
-        if call is not None and not delta.text.strip():
-            return []  # white space after a complete call adds nothing
-        return self.fail(rules.CALL_NOT_OPEN)
+    def _arguments(self, delta: d.CallArguments) -> e.Events:
+        call = self._calls.get(delta.key)
+        if call is None:
+            return [] if delta.key in self._calls else self.fail(CALL_NOT_OPEN)
+        index = call.position.output_index
+        if index not in self._open:
+            # white space behind a call that is complete: it is done, and gets nothing more
+            return [] if not delta.text.strip() else self.fail(CALL_NOT_OPEN)
+        return call.add(delta.text) if delta.text else []
 
-    def _add_state(self, delta: d.ProviderStateAdded) -> list[e.Event]:
+    def _add_state(self, delta: d.ProviderStateAdded) -> None:
         if delta.key is None:
-            self._keep_state(StatePiece(delta.fields))
-        elif (call := self._calls.find(delta.key)) is not None and not isinstance(call, RuledOut):
-            self._keep_state(StatePiece(delta.fields, call.id))
-        return []
+            self._keep(delta.fields)
+        elif delta.key in self._call_ids:
+            self._keep(delta.fields, self._call_ids[delta.key])
 
-    def _keep_state(self, piece: StatePiece) -> None:
-        self._reasoning.add_state(piece, self._current if isinstance(self._current, OpenReasoning) else None)
+    def _keep(self, fields: Json, call_id: str | None = None) -> None:
+        """Adds provider state to the open reasoning; if there is none, it waits for the next item of reasoning."""
+        if self._seal is not None and fields:
+            pieces = self._current.state if isinstance(self._current, OpenReasoning) else self._state
+            pieces.append(StatePiece(fields, call_id))
 
-    def _write_state(self) -> list[e.Event]:
+    def _write_state(self) -> e.Events:
         """Sends the waiting provider state in an item of its own."""
-        return self._ledger.add("rs", self._reasoning.state_only) if self._reasoning.has_state else []
+        if self._seal is None or not self._state:
+            return []
+        state, self._state = self._state, []
+        return self._finish(*state_only(self._position("rs"), self._seal("", state)))
 
-    def _make_room(self, delta: d.Delta) -> list[e.Event]:
-        """The events before the item that this delta opens."""
+    def _position(self, prefix: str) -> Position:
+        self._next += 1
+        return Position(new_id(prefix), self._next - 1, self._lifecycle.number)
+
+    def _begin(self, item: OpenMessage | OpenReasoning | OpenCall) -> e.Events:
+        self._open[item.position.output_index] = item
+        return item.begin()
+
+    def _make_room(self, delta: d.Delta) -> e.Events:
+        """Closes the items that cannot stay open beside the one that this delta opens."""
         kind = type(delta)
-        events: list[e.Event] = []
-        self._space.take_reasoning()
-        if kind in rules.DISCARDS_SPACE:
-            self._space.take_text()
-        if rules.WHOLE_CALL in rules.CLOSES[kind]:
-            for index in self._calls.whole(self._ledger.open):
-                events += self._ledger.close(index, "completed")
-        if self._current is not None and self._current.kind in rules.CLOSES[kind]:
-            self._has_finished_message |= isinstance(self._current, OpenMessage)
-            events += self._ledger.close(self._current.position.output_index, "completed")
+        self._blank_thought = ""
+        if kind in DISCARDS_SPACE:
+            self._space = []
+        indices = [index for index in sorted(self._open) if self._kind(index) in CLOSES[kind]]
+        events = [event for index in indices for event in self._close(index, "completed")]
+        call, self._unannounced = self._unannounced, None
+        if call is not None and call.position.output_index in self._open:
+            events += call.announce()
+        return [*events, *self._write_state()] if kind in STATE_COMES_FIRST else events
+
+    def _kind(self, index: int) -> Kind:
+        item = self._open[index]
+        if isinstance(item, OpenMessage):
+            return Kind.MESSAGE
+        if isinstance(item, OpenReasoning):
+            return Kind.REASONING
+        if item.is_whole:
+            return Kind.WHOLE_CALL
+        return Kind.NEWEST_CALL if index == self._next - 1 else Kind.EARLIER_CALL
+
+    def _close(self, index: int, status: ItemStatus) -> e.Events:
+        item = self._open.pop(index)
+        if item is self._current:
             self._current = None
-        if announced := self._calls.announce(self._ledger.open):
-            self._ledger.unannounced.clear()  # only the last call can be among them
-            events += announced
-        return events + self._write_state() if kind in rules.STATE_COMES_FIRST else events
+        done, events = item.close(status)
+        if done is not None:
+            self._done[index] = done
+        return events
+
+    def _finish(self, item: OutputItem, events: e.Events) -> e.Events:
+        """Keeps an item that was begun and finished at once."""
+        self._done[self._next - 1] = item
+        return events
+
+    def _given_up(self, outcomes: Mapping[int, Outcome]) -> e.Events:
+        """The events of the items that the client has seen and that are dropped."""
+        response_id = self._lifecycle.response.id
+        dropped = [self._open[index] for index, outcome in outcomes.items() if outcome == "dropped"]
+        seen = [item.position for item in dropped if item is not self._unannounced]
+        return [position.within(e.OutputItemInterrupted, response_id=response_id) for position in seen]

@@ -1,1 +1,1 @@
-"""Fetches images and files that a client gives by URL, for upstreams that cannot fetch them."""
+"""Pictures and files at addresses that clients name."""

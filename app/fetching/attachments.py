@@ -1,144 +1,182 @@
-"""Replaces the URLs of images and files in a request by their data."""
+"""Pictures and files that a request names by address: their data takes the place of the addresses."""
 
 import asyncio
-from binascii import b2a_base64
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple, TypeAlias
-from urllib.parse import unquote, urlsplit
+import socket
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+from urllib.parse import unquote, urljoin, urlsplit
 
-from ..off_loop import off_loop
-from ..protocol.problems import refuse
-from ..protocol.request.create_response import CreateResponse
-from ..protocol.request.input_items import InputItem
-from ..protocol.request.input_parts import InputFilePart, InputImagePart, InputPart
-from ..providers.capabilities import ANYTHING, Capabilities
-from .fetcher import Budget, Fetched, Fetcher, Wanted
-from .url_policy import CONTENT, is_data_uri
+import aiohttp
+from msgspec.structs import replace
 
-MOST: Final = 64
-"""Different URLs of one request that are fetched."""
-AT_ONCE: Final = 4
-"""Fetches of one request at the same time."""
-PIECE: Final = 256 * 1024
-"""A third of the bytes that are encoded as base64 in one step, during which the event loop waits."""
+from ..settings.tables import Can, ServerSettings, UpstreamSettings
+from ..types.problems import ProblemError, refuse
+from ..types.request import AnyPart, FilePart, ImagePart, Item, Request
+from .media_types import type_of
+from .policy import check_url, is_data_uri, is_public, refuse_url
+
+_SECONDS = 10
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_HEADERS = {"accept": "image/*, application/pdf, text/*", "accept-encoding": "identity", "user-agent": "am-proxy"}
 
 
-_Address: TypeAlias = tuple[str, Wanted]
+class Getter:
+    """Gets the addresses of one request; `left`: the bytes that it may still get."""
 
+    def __init__(self, left: int, *, allow_private: bool) -> None:
+        self._left = left
+        self._allow_private = allow_private
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(socket_factory=None if allow_private else _public_socket),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            auto_decompress=False,
+            headers=_HEADERS,
+        )
 
-class _UrlPart(NamedTuple):
-    """A part that is given by URL, and its position in the request."""
+    async def close(self) -> None:
+        """Close every connection."""
+        await self._session.close()
 
-    item: int
-    position: int
-    """The index of its item in the `input` of the request."""
-    key: str
-    part: int
-    wanted: Wanted
-    url: str
+    async def get(self, url: str, path: str, *, times: int) -> tuple[bytes, str]:
+        """The data at this address, which the request names `times` times, first at this path; and its declared type.
 
-    @property
-    def path(self) -> str:
-        name = "image_url" if self.wanted == "image" else "file_url"
-        return f"input[{self.position}].{self.key}[{self.part}].{name}"
-
-
-class Attachments:
-    """Fetches URLs for upstreams that do not. `fetches_image` selects the images, `fetches_file` the files."""
-
-    def __init__(
-        self,
-        fetcher: Fetcher,
-        *,
-        fetches_image: Callable[[str], bool],
-        fetches_file: Callable[[str], bool],
-        most_bytes: int,
-    ) -> None:
-        self._fetcher = fetcher
-        self._fetches_image = fetches_image
-        self._fetches_file = fetches_file
-        self._most_bytes = most_bytes
-
-    async def resolved(self, request: CreateResponse, can: Capabilities = ANYTHING, owner: str = "") -> CreateResponse:
-        """The same request with the data of every attachment that the model can read; others are not fetched.
-
-        `owner` is the caller.
-
-        Raises `ProblemError` with the path of a part that cannot be fetched.
+        Raises `ProblemError` with the path.
         """
-        parts = list(self._url_parts(request.items, request.positions or range(len(request.items)), can))
-        if not parts:
-            return request
-        wanted: dict[_Address, list[str]] = {}
-        for part in parts:
-            wanted.setdefault((part.url, part.wanted), []).append(part.path)
-        if len(wanted) > MOST:
-            message = (
-                f"'input' contains {len(wanted)} URLs to fetch; at most {MOST} are allowed. Send the data instead."
-            )
-            raise refuse("invalid_value", message, "input")
-        uris = await self._fetch_all(wanted, owner)
-        items = list(request.items)
-        for part in parts:
-            items[part.item] = _with_data(items[part.item], part, uris[part.url, part.wanted])
-        size = request.size + sum(len(uris[part.url, part.wanted]) for part in parts)
-        return request.model_copy(update={"input": items, "size": size})
-
-    def _url_parts(self, items: list[InputItem], positions: Sequence[int], can: Capabilities) -> Iterator[_UrlPart]:
-        for index, (item, position) in enumerate(zip(items, positions, strict=True)):
-            held = vars(item)
-            for key in CONTENT:
-                content = held.get(key)
-                if type(content) is not list:
-                    continue
-                for number, part in enumerate(content):
-                    if isinstance(part, InputImagePart) and part.image_url and not is_data_uri(part.image_url):
-                        if can.vision is not False and self._fetches_image(part.image_url):
-                            yield _UrlPart(index, position, key, number, "image", part.image_url)
-                    elif not isinstance(part, InputFilePart) or can.files is False:
-                        continue
-                    elif part.file_url and not part.file_data and self._fetches_file(part.file_url):
-                        yield _UrlPart(index, position, key, number, "file", part.file_url)
-
-    async def _fetch_all(self, wanted: dict[_Address, list[str]], owner: str) -> dict[_Address, str]:
-        """A data URI for each URL. `wanted` has the paths of the parts that use it."""
-        budget = Budget(self._most_bytes)
-        slots = asyncio.Semaphore(AT_ONCE)
-
-        async def one(url: str, kind: Wanted, paths: list[str]) -> str:
-            async with slots:
-                fetched = await self._fetcher.fetch(url, paths[0], kind, budget, owner, times=len(paths))
-                return await off_loop(len(fetched.data), data_uri, fetched)
-
-        tasks = [asyncio.ensure_future(one(url, kind, paths)) for (url, kind), paths in wanted.items()]
         try:
-            return dict(zip(wanted, await asyncio.gather(*tasks), strict=True))
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
+            async with asyncio.timeout(_SECONDS):
+                for _ in range(4):  # three redirects
+                    check_url(url, path, allow_private=self._allow_private)
+                    async with self._session.get(url, allow_redirects=False) as response:
+                        if response.status not in _REDIRECTS:
+                            return await self._read(response, path, times), response.content_type
+                        url = urljoin(url, response.headers.get("location", ""))
+        except (aiohttp.ClientError, OSError, ValueError):  # a TimeoutError is an OSError
+            pass
+        raise refuse_url(path, "it could not be fetched")
+
+    async def _read(self, response: aiohttp.ClientResponse, path: str, times: int) -> bytes:
+        if response.status != 200 or response.headers.get("content-encoding", "identity") != "identity":
+            raise aiohttp.ClientPayloadError
+        if (response.content_length or 0) * times > self._left:
+            raise _too_large(path, times)
+        data = bytearray()
+        async for piece in response.content.iter_any():
+            self._left -= len(piece) * times
+            if self._left < 0:
+                raise _too_large(path, times)
+            data += piece
+        return bytes(data)
 
 
-def data_uri(fetched: Fetched) -> str:
-    """The data URI of this file."""
-    step = 3 * PIECE
-    pieces = (b2a_base64(fetched.data[at : at + step], newline=False) for at in range(0, len(fetched.data), step))
-    return "".join((f"data:{fetched.kind};base64,", *(piece.decode() for piece in pieces)))
+def _public_socket(info: aiohttp.AddrInfoType) -> socket.socket:
+    if not is_public(str(info[4][0])):
+        raise OSError("not a public address")
+    return socket.socket(*info[:3])
 
 
-def _with_data(item: InputItem, url_part: _UrlPart, uri: str) -> InputItem:
-    """The item, in which the URL of this part is replaced by a data URI."""
-    content: list[InputPart] = list(getattr(item, url_part.key))
-    part = content[url_part.part]
-    if isinstance(part, InputFilePart):
-        name = part.filename or _name_in(url_part.url)
-        content[url_part.part] = part.model_copy(update={"file_data": uri, "file_url": None, "filename": name})
-    else:
-        content[url_part.part] = part.model_copy(update={"image_url": uri})
-    return item.model_copy(update={url_part.key: content})
+def _too_large(path: str, times: int) -> ProblemError:
+    return refuse_url(path, "its data is too large" + (f" to be sent {times} times" if times > 1 else ""))
 
 
-def _name_in(url: str) -> str | None:
-    """The name of the file in its URL."""
-    name = unquote(urlsplit(url).path.rpartition("/")[2])
-    return name if name.isprintable() and name else None
+_MOST = 64
+"""Addresses of one request."""
+_AT_ONCE = 4
+_MOST_BYTES = 32 * 1024 * 1024
+"""Of one request; an address counts as often as it is named."""
+
+
+class _Place(NamedTuple):
+    """Where a request names an address."""
+
+    part: ImagePart | FilePart
+    url: str
+    path: str
+
+
+async def fetched(request: Request, upstream: UpstreamSettings, can: Can, server: ServerSettings) -> Request:
+    """The request with the data of all that this upstream does not fetch itself, and its model can read.
+
+    Raises `ProblemError` with the path of an address that has nothing to send.
+    """
+    wanted: dict[str, list[_Place]] = {}
+    for place in _places(request):
+        readable = can.vision if isinstance(place.part, ImagePart) else can.files
+        if readable is not False and _is_ours(place, upstream, server):
+            wanted.setdefault(place.url, []).append(place)
+    if not wanted:
+        return request
+    if len(wanted) > _MOST:
+        message = f"'input' contains {len(wanted)} URLs to fetch; at most {_MOST} are allowed. Send the data instead."
+        raise refuse("invalid_value", message, "input")
+    found: dict[str, tuple[str | None, str]] = {}
+    getter = Getter(_MOST_BYTES, allow_private=server.allow_private_urls)
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def get(url: str, places: list[_Place]) -> None:
+        async with slots:
+            data, declared = await getter.get(url, places[0].path, times=len(places))
+        kind = type_of(data, declared)
+        found[url] = kind, f"data:{kind};base64,{b64encode(data).decode()}"
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for url, places in wanted.items():
+                group.create_task(get(url, places))
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
+    finally:
+        await getter.close()
+    filled = {id(place.part): _filled(place, *found[url]) for url, places in wanted.items() for place in places}
+    return replace(request, input=tuple([_with(item, filled) for item in request.items]))
+
+
+def _with(item: Item, filled: Mapping[int, AnyPart]) -> Item:
+    """The item with the parts that take the place of its own."""
+    for key, content in _contents(item):
+        if any(id(part) in filled for part in content):
+            item = replace(item, **{key: tuple([filled.get(id(part), part) for part in content])})
+    return item
+
+
+def _contents(item: Item) -> Iterator[tuple[str, tuple[AnyPart, ...]]]:
+    for key in ("content", "output"):
+        if isinstance(content := getattr(item, key, None), tuple):
+            yield key, content
+
+
+def _places(request: Request) -> Iterator[_Place]:
+    for index, item in enumerate(request.items):
+        for key, content in _contents(item):
+            for number, part in enumerate(content):
+                path = f"{request.path_of(index)}.{key}[{number}]"
+                if isinstance(part, ImagePart) and part.image_url and not is_data_uri(part.image_url):
+                    yield _Place(part, part.image_url, f"{path}.image_url")
+                elif isinstance(part, FilePart) and part.file_url and not part.file_data:
+                    yield _Place(part, part.file_url, f"{path}.file_url")
+
+
+def _is_ours(place: _Place, upstream: UpstreamSettings, server: ServerSettings) -> bool:
+    """Whether this server fetches it. Of all others, Anthropic's alone takes addresses of files, and of PDF only."""
+    if server.fetch_urls == "never" or upstream.via in {"responses", "demo"}:  # which get what was posted
+        return False
+    by_messages = upstream.via == "messages"
+    if by_messages and not place.url.startswith("https://"):  # they fetch nothing else
+        return True
+    if isinstance(place.part, FilePart):
+        return not (by_messages and upstream.provider == "anthropic" and urlsplit(place.url).path.endswith(".pdf"))
+    return not upstream.takes_image_urls
+
+
+def _filled(place: _Place, kind: str | None, uri: str) -> AnyPart:
+    """The part with the data."""
+    part = place.part
+    if isinstance(part, ImagePart):
+        if not (kind or "").startswith("image/"):
+            raise refuse_url(place.path, "its data is not an image (PNG, JPEG, GIF or WebP)")
+        return replace(part, image_url=uri)
+    if kind is None:
+        raise refuse_url(place.path, "its data is not a PDF, an image or a text")
+    name = unquote(urlsplit(place.url).path.rpartition("/")[2])
+    named = part.filename or (name if name.isprintable() else None)
+    return replace(part, file_data=uri, file_url=None, filename=named)

@@ -1,227 +1,173 @@
-"""The inspector's endpoints: anyone may load the page and its files; what it shows needs a key."""
+"""The inspector's endpoints. Anyone may load the page; what it shows is for its own callers."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Final
+from pathlib import Path
+from typing import TypeVar
 
-from sse_starlette import EventSourceResponse, ServerSentEvent
-from starlette.datastructures import Headers
+from fastapi import APIRouter
+from sse_starlette import EventSourceResponse
 from starlette.requests import Request
-from starlette.responses import Response as HttpResponse
-from starlette.types import Receive
+from starlette.responses import FileResponse, Response
 
-from ..fair_slots import FairSlots
-from ..json_text import json_bytes
-from ..lean_fastapi import APIRouter
-from ..observers.recorded_turn import Recorded
-from ..observers.recorder import Recorder
-from ..observers.redaction import redacted
-from ..observers.shown_turn import numbers_with, shown_session, shown_turn, snapshot, snapshots
-from ..observers.watchers import Note
-from ..off_loop import OWNER, WORKERS, off_loop
-from ..protocol.problems import ProblemError, refuse
-from ..settings import Key, Server
-from ..transports.auth import Auth, is_forwarded, vouch
-from ..turns.quota import Quota
-from ..turns.service import TurnService
-from .static_files import GUARDED, static_file
+from ..api.auth import is_forwarded
+from ..api.state import State
+from ..observe.record import Kept
+from ..observe.shown import shown
+from ..settings.tables import Caller
+from ..types.json import Json, encode
+from ..types.problems import ProblemError, refuse
+from ..version import VERSION
+from .conversations import changes, conversation, found, rows
 
-MOST_WATCHERS: Final = 64
-"""The most pages that watch turns: each may have some megabytes of events to read."""
-WATCHERS_OF_ONE: Final = 8
-
-MOST_LOOKS: Final = 128
-"""The most requests that read turns: each caller has one thread for them, so most of them wait."""
-MOST_OF_ONE: Final = 32
-
-NOT_KEPT: Final = "This server does not keep it, or not any more."
-MOST_DIGITS: Final = 18
-LONGEST_SOUGHT: Final = 200
+_STATIC = Path(__file__).parent / "static"
+_FILES = {file.name: file for file in _STATIC.iterdir()}
+_PAGE = {
+    "cache-control": "no-cache",
+    "content-security-policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "cross-origin-resource-policy": "same-origin",
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+}
+"""Nothing is loaded from elsewhere, and nothing inline is run."""
+_FOREIGN = frozenset({"cross-site", "same-site"})
+_PAUSE = 0.2
+"""Seconds between two looks while turns come and go."""
+_LONGEST = 200
 """Characters of a text that is looked for."""
-LONG_WORK: Final = 1024 * 1024
-"""Bytes: work on a turn is as long as if it were always on so many, so it is done in a thread."""
-THROUGH_PROXY: Final = (
-    "Requests are shown to everyone who can call this server, and you call it through a proxy. If this is what you "
-    "want, start it with `--watch 1000`."
+_thread = ThreadPoolExecutor(1, "inspector")
+_T = TypeVar("_T")
+_FEEDS = 64
+"""Pages that watch at once."""
+_NOT_KEPT = "This server does not keep it, or not any more."
+_NOTHING_KEPT = (
+    "This server keeps no turns to show. Start it as one process, with `watch = 200` in [server] or AM_WATCH=200."
 )
-OWN_PAGE: Final = "Turns are not shown to web pages of other origins, unless `cors_origins` lists them."
-_FOREIGN: Final = {"cross-site", "same-site"}
+_THROUGH_PROXY = (
+    "Turns are shown to everyone who can call this server, and you call it through a proxy. "
+    "If this is what you want, start it with `watch = 200` in [server], or AM_WATCH=200."
+)
+_OTHER_PAGE = "Turns are not shown to web pages of other origins, unless `cors_origins` lists them."
+_NEEDS_KEY = "Turns are shown to callers with a key of this server."
+_TOO_MANY = "Too many pages watch this server."
 
-ReadBody = Callable[[Headers, Receive, Key], AbstractAsyncContextManager[bytes]]
-"""Reads the body of a caller's request, as the API does."""
 
+def inspector(state: State) -> APIRouter:
+    """Its routes, which are no part of the API."""
 
-@dataclass(eq=False)
-class Inspector:
-    """The endpoints of the page, which loads nothing from other servers."""
+    def looked(request: Request) -> tuple[Caller, list[Kept]]:
+        """The caller, and the turns that it may see. Raises `ProblemError`."""
+        server, headers = state.settings.server, request.headers
+        origins = {headers.get("origin", ""), "*"}
+        if headers.get("sec-fetch-site") in _FOREIGN and origins.isdisjoint(server.cors_origins):
+            raise refuse("origin_not_allowed", _OTHER_PAGE)  # a page could measure how long an answer takes
+        caller = state.callers.caller(headers)
+        if caller.is_guest:
+            raise refuse("invalid_api_key", _NEEDS_KEY)
+        if not state.record.keeps:
+            raise refuse("not_found", _NOTHING_KEPT)
+        passed_on = request.scope["http_version"] == "1.0" or is_forwarded(headers)  # nginx adds no header by default
+        if server.watch is None and not caller.owner and passed_on:
+            raise refuse("not_found", _THROUGH_PROXY)
+        return caller, state.record.of(caller.owner)
 
-    service: TurnService
-    auth: Auth
-    read_body: ReadBody
-    server: Server
-    recorder: Recorder | None
+    def one(number: int, turns: list[Kept]) -> Kept:
+        kept = next((kept for kept in turns if kept.number == number), None)
+        if kept is None:
+            raise refuse("not_found", _NOT_KEPT)
+        return kept
 
-    def __post_init__(self) -> None:
-        self._watchers = Quota(MOST_WATCHERS, WATCHERS_OF_ONE)
-        self._looks = Quota(MOST_LOOKS, MOST_OF_ONE)
-        self._slots = FairSlots(WORKERS)
+    async def page(request: Request) -> Response:
+        return FileResponse(_FILES["index.html"], headers=_PAGE)
 
-    def router(self) -> APIRouter:
-        """Its routes, which are not part of the API."""
-        router = APIRouter(include_in_schema=False)
-        add = partial(router.add_api_route, response_model=None)  # endpoints take the request alone: see Http.router
-        add("/", self.page, methods=["GET", "HEAD"])
-        add("/inspector/ask", self.ask, methods=["POST"])
-        add("/inspector/rows", self.rows, methods=["GET"])
-        add("/inspector/turns/{number}", self.turn, methods=["GET"])
-        add("/inspector/turns/{number}/live", self.live, methods=["GET"])
-        add("/inspector/sessions/{number}", self.session, methods=["GET"])
-        add("/inspector/found", self.found, methods=["GET"])
-        add("/inspector/{name}", self.file, methods=["GET", "HEAD"])
-        return router
+    async def file(name: str) -> Response:
+        if name not in _FILES:
+            raise refuse("not_found", "The inspector has no such file.")
+        return FileResponse(_FILES[name], headers=_PAGE)
 
-    async def page(self, request: Request) -> HttpResponse:
-        """The page itself."""
-        return static_file(request, "index.html")
+    async def about(request: Request) -> Response:
+        """What the page says of this server before there are turns. Only who runs it is told of its upstreams."""
+        settings = state.settings
+        told: Json = {"version": VERSION, "key": "none"}
+        if settings.keys:
+            told["key"] = "needed"
+        elif any(upstream.auth == "passthrough" for upstream in settings.upstreams.values()):
+            told["key"] = "possible"
+        if told["key"] == "none" and state.callers.caller(request.headers).may_know:
+            told["upstreams"] = [
+                {"name": name, "via": table.via, "provider": table.provider, "address": table.base_url}
+                for name, table in settings.upstreams.items()
+            ]
+        return _json(encode(told))
 
-    async def file(self, request: Request) -> HttpResponse:
-        """One of its files, by its exact name."""
-        return static_file(request, request.path_params["name"])
+    async def feed(request: Request) -> Response:
+        """The rows of the list, and again whenever something changes: those that changed, and which are kept."""
+        looked(request)
+        if len(state.record.watchers) >= _FEEDS:
+            raise refuse("rate_limit_exceeded", _TOO_MANY)
 
-    async def ask(self, request: Request) -> HttpResponse:
-        """Returns the ask for this request, and the warnings. Nothing is sent to an upstream or fetched.
-
-        It is as much work as a turn before its upstream is asked, so it takes a slot like one.
-        """
-        headers = request.headers
-        caller = self.auth.caller(headers)
-        async with self.service.look_only() as turn:
+        async def events() -> AsyncIterator[Json]:
+            state.record.watchers.add(changed := asyncio.Event())
+            told: dict[int, Json] = {}
             try:
-                turn.admit(caller)
-                vouch(request.scope)
-            finally:  # a refusal has these headers too
-                request.state.headers = self.service.limits.headers(caller)
-            async with self.read_body(headers, request.receive, caller) as body:
-                ask, warnings = await self.service.rehearse(body, turn, originator=headers.get("originator", ""))
-                shown = await off_loop(len(body), _shown, ask, warnings)
-        return HttpResponse(shown, media_type="application/json")
+                while not state.stopping:
+                    changed.clear()
+                    try:
+                        _, turns = looked(request)
+                    except ProblemError:  # the key is gone
+                        return
+                    now = await _look(partial(rows, turns))
+                    news = [row for row in now if told.get(row["number"]) != row]
+                    told = {row["number"]: row for row in now}
+                    yield {"data": encode({"rows": news, "kept": list(told)}).decode()}
+                    await asyncio.sleep(_PAUSE)
+                    await changed.wait()
+            finally:
+                state.record.watchers.discard(changed)
 
-    async def live(self, request: Request) -> HttpResponse:
-        """Streams the notes of one turn, up to its end."""
-        recorder, caller = self._watched(request)
-        turn = _turn(recorder, caller, request)
-        return self._stream(caller, recorder.watch(_of(caller), turn.number))
+        return EventSourceResponse(events(), ping=15, sep="\n", headers=_PAGE, shutdown_grace_period=1)
 
-    async def rows(self, request: Request) -> HttpResponse:
-        """Streams the rows of the list of turns. Callers see only their own; without keys, all turns."""
-        recorder, caller = self._watched(request)
-        return self._stream(caller, recorder.rows(_of(caller)))
-
-    async def turn(self, request: Request) -> HttpResponse:
+    async def turn(request: Request, number: int) -> Response:
         """All about one turn."""
-        recorder, caller = self._watched(request)
-        turn = _turn(recorder, caller, request)
-        async with self._look(caller):
-            before = recorder.before([turn], _of(caller))
-            return _json(await off_loop(LONG_WORK, shown_turn, snapshot(turn), snapshots(before)))
+        caller, turns = looked(request)
+        kept = one(number, turns)
 
-    async def session(self, request: Request) -> HttpResponse:
-        """A conversation, with what is new in each of its turns."""
-        (recorder, caller), number = self._watched(request), _number(request)
-        kept = recorder.session(number, caller.owner)
-        if not kept:
-            raise refuse("not_found", NOT_KEPT)
-        async with self._look(caller):
-            turns, before = [snapshot(turn) for turn in kept], recorder.before(kept, _of(caller))
-            return _json(await off_loop(LONG_WORK, shown_session, number, turns, snapshots(before)))
+        def made() -> bytes:
+            return encode({**shown(kept, may_know=caller.may_know), "changes": changes(turns, kept)})
 
-    async def found(self, request: Request) -> HttpResponse:
+        return _json(await _look(made))
+
+    async def talk(request: Request, number: int) -> Response:
+        """A conversation."""
+        _, turns = looked(request)
+        one(number, turns)
+        return _json(await _look(lambda: encode({"turns": conversation(number, turns)})))
+
+    async def search(request: Request, text: str = "") -> Response:
         """The turns in which a text occurs."""
-        recorder, caller = self._watched(request)
-        text = request.query_params.get("text", "")
-        if not text or len(text) > LONGEST_SOUGHT:
-            raise refuse("invalid_value", f"The text must have from 1 to {LONGEST_SOUGHT} characters.", "text")
-        async with self._look(caller):
-            notes = {turn.number: tuple(turn.notes) for turn in reversed(recorder.turns(_of(caller)))}
-            numbers = await off_loop(LONG_WORK, numbers_with, text, notes)
-        return _json(json_bytes({"numbers": numbers}))
+        _, turns = looked(request)
+        return _json(await _look(lambda: encode({"numbers": found(text[:_LONGEST], turns)})))
 
-    def _watched(self, request: Request) -> tuple[Recorder, Key]:
-        """The kept turns, and the caller who may see its own ones."""
-        if self._is_foreign(request.headers):
-            raise refuse("origin_not_allowed", OWN_PAGE)
-        caller = self.auth.key_holder(request.headers, "Turns are shown")
-        vouch(request.scope)
-        if self.recorder is None:
-            raise refuse("not_found", "This server keeps no requests to show. Start it with `--watch 1000`.")
-        is_old = request.scope["http_version"] == "1.0"  # nginx asks so by default, and then adds no header
-        if self.server.watch is None and not caller.owner and (is_old or is_forwarded(request.headers)):
-            raise refuse("not_found", THROUGH_PROXY)
-        return self.recorder, caller
-
-    def _is_foreign(self, headers: Headers) -> bool:
-        """Whether a browser sends this for a page of another origin, which could measure how long it takes."""
-        origins = self.server.cors_origins
-        return headers.get("sec-fetch-site") in _FOREIGN and not {headers.get("origin", ""), "*"}.intersection(origins)
-
-    @asynccontextmanager
-    async def _look(self, caller: Key) -> AsyncIterator[None]:
-        """Holds one of the slots for long work on turns. Who waits for one holds no turns, so many may wait."""
-        if not self._looks.take(caller):
-            raise ProblemError(self._looks.refusal("requests that read turns"))
-        OWNER.set(caller.owner)
-        try:
-            async with self._slots.of(caller.owner):
-                yield
-        finally:
-            self._looks.give_back(caller)
-
-    def _stream(self, caller: Key, notes: AsyncIterator[Note]) -> HttpResponse:
-        if not self._watchers.take(caller):
-            raise ProblemError(self._watchers.refusal("pages that watch turns"))
-        self._watchers.give_back(caller)  # it is taken when the response begins, which may never happen
-        return EventSourceResponse(
-            self._events(caller, notes),
-            ping=int(self.server.keep_alive) or 1,
-            sep="\n",
-            headers=dict(GUARDED),
-            shutdown_grace_period=1,  # it ends when the recorder ends it; otherwise it would be cut off
-        )
-
-    async def _events(self, caller: Key, notes: AsyncIterator[Note]) -> AsyncIterator[ServerSentEvent]:
-        if not self._watchers.take(caller):
-            return
-        try:
-            async for note in notes:
-                yield ServerSentEvent(note.data.decode(), event=note.name, sep="\n")
-        finally:
-            self._watchers.give_back(caller)
+    router = APIRouter()
+    router.add_api_route("/", page, methods=["GET", "HEAD"], response_model=None)
+    router.add_api_route("/inspector/about", about, response_model=None)
+    router.add_api_route("/inspector/feed", feed, response_model=None)
+    router.add_api_route("/inspector/turns/{number:int}", turn, response_model=None)
+    router.add_api_route("/inspector/conversations/{number:int}", talk, response_model=None)
+    router.add_api_route("/inspector/found", search, response_model=None)
+    router.add_api_route("/inspector/{name}", file, methods=["GET", "HEAD"], response_model=None)
+    return router
 
 
-def _of(caller: Key) -> Callable[[str], bool]:
-    """Whether turns of an owner are those of this caller."""
-    return lambda owner: owner == caller.owner
+async def _look(work: Callable[[], _T]) -> _T:
+    """What this work finds: in a thread of the inspector's own, so that nothing else waits for it."""
+    return await asyncio.get_running_loop().run_in_executor(_thread, work)
 
 
-def _number(request: Request) -> int:
-    """The number in the path; 0, which nothing has, if it is none."""
-    number = request.path_params["number"]
-    return int(number) if number.isdecimal() and len(number) <= MOST_DIGITS else 0
-
-
-def _turn(recorder: Recorder, caller: Key, request: Request) -> Recorded:
-    turn = recorder.turn(_number(request), _of(caller))
-    if turn is None:
-        raise refuse("not_found", NOT_KEPT)
-    return turn
-
-
-def _json(body: bytes) -> HttpResponse:
-    return HttpResponse(body, media_type="application/json", headers=GUARDED)
-
-
-def _shown(ask: Any, warnings: Sequence[str]) -> bytes:
-    """The ask without secrets, and the warnings, as JSON."""
-    return json_bytes({"ask": redacted(ask), "warnings": warnings})
+def _json(data: bytes) -> Response:
+    return Response(data, media_type="application/json", headers=_PAGE)

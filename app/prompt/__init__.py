@@ -1,1 +1,1 @@
-"""Builds the prompt for a model, in no dialect: a conversation, tools and settings."""
+"""What a model is asked, in no dialect."""

@@ -1,20 +1,52 @@
-"""The parts of a prompt, in no dialect: frozen types, which dialects translate into the body for an upstream.
+"""What a model is asked, in no dialect: frozen nouns, which dialects translate into the body for an upstream."""
 
-None of them can be part of a reference cycle, so those of which a prompt holds thousands have `gc=False`.
-"""
-
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 import msgspec
 
-from ..bridges.base import FunctionSpec
-from ..bridges.choice import Choice
+from ..providers.provider import Provider
+from ..settings.tables import Can, ModelSettings, ServerSettings, UpstreamSettings
+from ..tools.base import FunctionSpec
+from ..tools.choice import Choice
+from ..types.json import Json
 
-LONG_LIVED: Final = frozenset({"1h", "12h", "24h"})
-"""Times to keep a prompt that are longer than the usual one."""
+
+class Model(NamedTuple):
+    """A model behind one upstream: how it is configured, and what its server takes."""
+
+    name: str
+    """As clients name it."""
+    upstream_name: str
+    """As its upstream knows it."""
+    settings: ModelSettings
+    upstream: UpstreamSettings
+    """What is not given there is as its provider has it."""
+    provider: Provider
+    can: Can
+    """As configured, or else as known of its provider. None: not known, so it is sent, and its server decides."""
+    server: ServerSettings
+    origin: str
+    """Which upstream this is, after a change of its name or key, too: its state goes back to no other."""
+    thinking_tokens: Mapping[str, int] = {}
+    """Effort -> tokens of reasoning, if that must be less than the limit of the whole answer."""
+    declares_past_tools: bool = False
+    """Where no tools are offered, those that the history calls are declared: Anthropic refuses the calls otherwise."""
+    signed_reasoning: bool = False
+    """Its server takes back only reasoning that it signed itself."""
+    takes_file_urls: bool = False
+    """Its server fetches files itself."""
+    marks_cache: bool = False
+    """Prompts for Claude are marked for its cache unless that is switched off; tools and whole outputs can be, too."""
+    state_refused: bool = False
+    """Its server has refused state that this conversation gives back to it: none is given back."""
 
 
-class Text(msgspec.Struct, frozen=True, gc=False):
+class Noun(msgspec.Struct, frozen=True, gc=False):
+    """A piece of a prompt."""
+
+
+class Text(Noun, frozen=True):
     """Text of any author."""
 
     text: str
@@ -22,7 +54,7 @@ class Text(msgspec.Struct, frozen=True, gc=False):
     """Whether the client wants the prompt to be cached up to its end. The same for other parts."""
 
 
-class Image(msgspec.Struct, frozen=True, gc=False):
+class Image(Noun, frozen=True):
     """A picture: a data URI or an address that may be fetched."""
 
     url: str
@@ -31,7 +63,7 @@ class Image(msgspec.Struct, frozen=True, gc=False):
     ends_cached: bool = False
 
 
-class File(msgspec.Struct, frozen=True, gc=False):
+class File(Noun, frozen=True):
     """A file."""
 
     name: str
@@ -40,7 +72,7 @@ class File(msgspec.Struct, frozen=True, gc=False):
     ends_cached: bool = False
 
 
-class Audio(msgspec.Struct, frozen=True, gc=False):
+class Audio(Noun, frozen=True):
     """A recording, in base64."""
 
     data: str
@@ -52,33 +84,33 @@ Part = Text | Image | File | Audio
 Parts = tuple[Part, ...]
 
 
-class RefusalText(msgspec.Struct, frozen=True, gc=False):
+class RefusalText(Noun, frozen=True):
     """The text of a refusal to answer."""
 
     text: str
 
 
-class AssistantMessage(msgspec.Struct, frozen=True, gc=False):
+class AssistantMessage(Noun, frozen=True):
     """One message of the assistant."""
 
     parts: tuple[Text | RefusalText, ...]
 
 
-class PastThought(msgspec.Struct, frozen=True, gc=False):
+class PastThought(Noun, frozen=True):
     """Reasoning of the assistant."""
 
     text: str
-    continued: bool
+    continued: bool = False
     """Whether it is the exact text of the same model: it then continues the thought before it."""
 
 
-class ProviderState(msgspec.Struct, frozen=True, gc=False):
+class ProviderState(Noun, frozen=True):
     """What the upstream wants back with the assistant's turn, such as signatures of reasoning."""
 
-    fields: dict[str, Any]
+    fields: Json
 
 
-class Call(msgspec.Struct, frozen=True, gc=False):
+class Call(Noun, frozen=True):
     """A call of a function by the assistant."""
 
     id: str
@@ -86,45 +118,32 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     name: str
     arguments: str
     """A JSON object, byte for byte as the model wrote it."""
-    state: dict[str, Any]
+    state: Json
     """What the upstream wants back with this call."""
-
-
-class OpenedState(msgspec.Struct, frozen=True):
-    """What was sealed in a reasoning item."""
-
-    text: str
-    """The exact text of the reasoning."""
-    own: bool
-    """Whether it comes from the same upstream. If not, only the text can be sent."""
-    fields: dict[str, Any]
-    """The state of the assistant's turn."""
-    calls: dict[str, dict[str, Any]]
-    """The state of its calls, by their ids as the client knows them."""
 
 
 Piece = AssistantMessage | PastThought | ProviderState | Call
 
 
-class System(msgspec.Struct, frozen=True, gc=False):
+class System(Noun, frozen=True):
     """Instructions of the developer."""
 
     text: str
 
 
-class User(msgspec.Struct, frozen=True, gc=False):
+class User(Noun, frozen=True):
     """One message of the user."""
 
     parts: Parts
 
 
-class Assistant(msgspec.Struct, frozen=True, gc=False):
+class Assistant(Noun, frozen=True):
     """One turn of the assistant: messages, reasoning and calls in their order. The outputs of its calls follow it."""
 
     pieces: tuple[Piece, ...]
 
 
-class ToolOutput(msgspec.Struct, frozen=True, gc=False):
+class ToolOutput(Noun, frozen=True):
     """The output of a call. It directly follows the assistant's entry that holds the call."""
 
     call_id: str
@@ -137,62 +156,25 @@ class ToolOutput(msgspec.Struct, frozen=True, gc=False):
 Entry = System | User | Assistant | ToolOutput
 
 
-class JsonObject(msgspec.Struct, frozen=True, gc=False):
-    """The answer must be a JSON object."""
+class OutputFormat(Noun, frozen=True, kw_only=True):
+    """The format that the model's server must enforce: a JSON object, or one by a schema."""
+
+    name: str | None = None
+    schema: Json | None = None
+    description: str | None = None
+    strict: bool | None = None
 
 
-class JsonSchema(msgspec.Struct, frozen=True):
-    """The answer must be JSON that is valid by this schema."""
-
-    name: str
-    schema: dict[str, Any]
-    description: str | None
-    strict: bool | None
-
-
-OutputFormat = JsonObject | JsonSchema
-
-
-class Sampling(msgspec.Struct, frozen=True, kw_only=True):
-    """How the answer is sampled and where it ends. What the client did not set is None."""
-
-    temperature: float | None = None
-    top_p: float | None = None
-    presence_penalty: float | None = None
-    frequency_penalty: float | None = None
-    max_tokens: int | None = None
-    """Tokens of the answer at most, reasoning included."""
-    logprobs: bool = False
-    """Whether log probabilities of the answer's tokens are wanted."""
-    top_logprobs: int | None = None
-
-
-class Hints(msgspec.Struct, frozen=True, kw_only=True):
-    """Parameters that do not change the answer, and that this upstream takes."""
-
-    metadata: dict[str, str] | None = None
-    prompt_cache_key: str | None = None
-    prompt_cache_retention: str | None = None
-    safety_identifier: str | None = None
-    service_tier: str | None = None
-    user: str | None = None
-
-
-class Caching(msgspec.Struct, frozen=True, kw_only=True):
-    """What the client wants of the cache of prompts, where its upstream is told what to cache."""
+class Caching(NamedTuple):
+    """What the client wants of the cache of prompts, where its server is told what to cache."""
 
     only_marked: bool = False
-    """Nothing is cached but up to the parts that the client marked (`ends_cached`)."""
+    """Nothing is cached but up to the parts that the client marked."""
     ttl: str | None = None
     """How long the prompt is to be kept, in the client's words."""
 
-    @property
-    def long(self) -> bool:
-        """Whether the prompt is to be kept for an hour or longer."""
-        return self.ttl in LONG_LIVED
 
-
-class WebSearch(msgspec.Struct, frozen=True, kw_only=True):
+class WebSearch(NamedTuple):
     """The web search that the model's own server is to run."""
 
     context_size: str | None = None
@@ -202,36 +184,32 @@ class WebSearch(msgspec.Struct, frozen=True, kw_only=True):
     """Domains of which no pages are wanted."""
     most: int | None = None
     """Searches of one answer; None: as many as the server allows."""
-    location: dict[str, Any] | None = None
+    location: Json | None = None
     """Where the user is, roughly: members such as `country` and `city`."""
 
 
-class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+class Prompt(Noun, frozen=True, kw_only=True):
     """Everything that is sent to a model. A dialect needs no look at the request that it was made from."""
 
     entries: tuple[Entry, ...]
     """The conversation up to now. Never empty; every call has its output."""
     functions: tuple[FunctionSpec, ...] = ()
-    """The functions that the model is offered."""
-    choice: Choice = Choice("auto")
-    """Which of them it may or must call."""
+    choice: Choice = Choice()
     parallel_calls: bool | None = None
-    """Whether it may call several functions at once."""
     output: OutputFormat | None = None
-    """The format that its server must enforce; None for plain text, or where the entries ask for the format."""
-    sampling: Sampling = Sampling()
+    sampling: Json = {}
+    """How the answer is sampled and where it ends: what the client set, by the names of the Responses API."""
     effort: str | None = None
-    """The reasoning effort, in a value that the model knows."""
     verbosity: str | None = None
-    """The verbosity of its text."""
-    hints: Hints = Hints()
+    hints: Json = {}
+    """Parameters that do not change the answer, and that this upstream takes."""
     caching: Caching = Caching()
     web_search: WebSearch | None = None
 
 
-def text_of(parts: Parts) -> str:
-    """The text of these parts, joined by line breaks."""
-    return "\n".join([part.text for part in parts if isinstance(part, Text)])
+def text_of(parts: Iterable[Part | RefusalText]) -> str:
+    """The text in these parts, joined by line breaks."""
+    return "\n".join([part.text for part in parts if isinstance(part, Text | RefusalText)])
 
 
 def media_of(parts: Parts) -> Parts:

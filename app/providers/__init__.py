@@ -1,1 +1,1 @@
-"""The properties of each provider, one file per provider. `lookup.py` finds a provider by its name."""
+"""What is known of providers: facts, and words of their errors."""

@@ -1,146 +1,221 @@
-"""`load`: reads file, environment and flags, and returns `Settings` or raises all mistakes in them."""
+"""TOML + environment + flags -> frozen `Settings`, or every mistake at once."""
 
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
+import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any
 
 from pydantic import ValidationError
 
-from ..providers.lookup import provider_of
-from .base_urls import with_version
-from .configuration import DEMO_MODELS, DEMO_UPSTREAMS, Settings, Tables
-from .invalid_values import invalid
-from .mistakes import ConfigMistakesError, Mistake, did_you_mean, spelled
-from .references import mistakes_between_tables, split_names
-from .sources import GIVEN, Sources
-from .values import is_loopback
+from ..providers.table import provider_of
+from .faults import Path, sentence, spelled, unknown_upstream
+from .gone import instead_of
+from .tables import ServerSettings
+from .tables import Settings as Settings
+from .values import did_you_mean, is_loopback
 
+FILE = "am-proxy.toml"
+GIVEN = "upstream"
+"""The name of the upstream that flags or the environment give."""
+_EMBEDDED = {"upstreams": {"demo": {"via": "demo"}}, "models": {name: {"upstream": "demo"} for name in ("demo", "*")}}
+"""The embedded model, where nothing is configured."""
+_GIVEN_BY: dict[Path, tuple[str, str]] = {
+    **{("server", name): (name, f"AM_{name.upper()}") for name in ServerSettings.model_fields},
+    ("upstreams", GIVEN, "base_url"): ("upstream", "AM_UPSTREAM"),
+    ("upstreams", GIVEN, "provider"): ("provider", "AM_PROVIDER"),
+    ("upstreams", GIVEN, "api_key"): ("upstream_key", "AM_UPSTREAM_KEY"),
+    ("upstreams", GIVEN, "via"): ("via", "AM_UPSTREAM_VIA"),
+}
+"""The flag and the variable of a setting."""
+_VARIABLES = {"AM_CONFIG", "AM_KEY", "AM_SEAL_KEY", *(variable for _, variable in _GIVEN_BY.values())}
 _OPEN_TO_ALL = (
-    "others can reach this address, and there is no key: add [[keys]] or set AM_KEY, "
-    "listen on 127.0.0.1, or give --insecure-no-auth to let everyone in"
+    "others can reach this address, and there is no key: add [[keys]] or set AM_KEY, listen on 127.0.0.1, "
+    "or say insecure_no_auth = true (--insecure-no-auth) to let everyone in"
 )
 
 
-_OTHERS = frozenset({"api_key", "base_url"})
-"""With one of these, the key in the environment is not used: it must not be sent to another address."""
+class SettingsError(Exception):
+    """Mistakes in a configuration, a line each. It holds no value of a secret."""
 
 
-_STAND_INS = {
-    **dict.fromkeys(("api_key", "keys", "password", "sha256", "value"), "0" * 64),
-    "base_url": "http://unknown.invalid",
-}
-"""Valid values of settings that are often not in the file itself, but in a variable."""
-
-
-def load(
-    flags: Mapping[str, object] | None = None,
-    environ: Mapping[str, str] | None = None,
-    folder: FilePath = FilePath(),
-    known_providers: Callable[[], Collection[str]] | None = None,
-) -> Settings:
-    """The settings: flags override the environment, the file and the defaults, in this order.
-
-    `flags` by their names (`{"port": 9000, "upstream": "http://…"}`, None for one not given); `environ` is the
-    process's own unless given; `folder` is where the usual files are looked for. `known_providers` returns litellm's
-    providers, which are compared with those of the configuration. Raises `ConfigMistakesError` with all mistakes; a
-    secret's value is in none of them.
-    """
-    flags = flags or {}
-    sources = Sources(os.environ if environ is None else environ, folder)
-    named = flags.get("config")
-    sources.read_file(named if isinstance(named, str) else None)
-    if sources.refused:
-        raise ConfigMistakesError(sources.mistakes, sources.file)  # without the file, other mistakes would be false
-    sources.read_environment()
-    sources.read_flags(flags)
-    _complete_upstreams(sources)
-    _put_stand_ins(sources)
-
-    misread = split_names(sources)
-    tables: Tables | None = None
-    mistakes: list[Mistake] = []
+def load(file: FilePath | None, flags: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> Settings:
+    """The settings of this file, or of the usual one; then the environment's; then those of flags."""
+    reading = _Reading(file or usual_file(environ), environ)
+    reading.add_given(flags)
+    reading.add_keys()
     try:
-        tables = Tables.model_validate(sources.data)
+        settings = Settings.model_validate(reading.resolved(reading.tables, ()))
     except ValidationError as error:
-        for detail in error.errors(include_url=False, include_context=True, include_input=True):
-            path = tuple(detail["loc"])
-            if not any(path[: len(known)] == known for known in (*sources.unknown, *misread)):
-                mistakes.append(invalid(sources, path, detail))
-    mistakes = [*sources.mistakes, *misread.values(), *mistakes, *mistakes_between_tables(sources)]
-    if known_providers is not None:
-        mistakes += _provider_mistakes(sources, known_providers)
-    if tables and not tables.keys and not tables.server.insecure_no_auth and not is_loopback(tables.server.host):
-        mistakes.append(sources.mistake(("server", "host"), _OPEN_TO_ALL))
-    if tables is None or mistakes:
-        raise ConfigMistakesError(sorted(mistakes, key=lambda each: each[:2]), sources.file)
-    bare = not tables.models and not tables.upstreams
-    return Settings(
-        server=tables.server,
-        seal=tables.seal,
-        search=tables.search,
-        keys=tuple(table.key() for table in tables.keys),
-        upstreams=dict(DEMO_UPSTREAMS) if bare else tables.upstreams,
-        models=dict(DEMO_MODELS) if bare else tables.models,
-        file=sources.file,
-        origins={spelled(path): origin for path, origin in sources.origins.items()},
-        given_by=sources.given_by,
-        via_is_open=sources.via_is_open,
-        notes=(*sources.notes, *_notes_on_addresses(sources, tables)),
-    )
+        for fault in error.errors(include_url=False):
+            if fault["loc"] not in reading.unread:
+                reading.say(fault["loc"], sentence(fault))
+    else:
+        for path, words in _between_tables(settings):
+            reading.say(path, words)
+        if not reading.mistakes:
+            return settings
+    raise SettingsError("\n".join(sorted(reading.mistakes)))
 
 
-def _notes_on_addresses(sources: Sources, tables: Tables) -> Iterable[str]:
-    """Addresses that may be wrong, which only their servers know. That of `--upstream` is completed by asking."""
-    for name, upstream in tables.upstreams.items():
-        meant = with_version(upstream.base_url or "") if upstream.via in ("chat", "responses") else ""
-        if meant and name != GIVEN:
-            place, path = sources.origins["upstreams", name, "base_url"], spelled(("upstreams", name, "base_url"))
-            yield f"{place}: {path} has no path (did you mean {meant}?); am-proxy doctor tests it"
+def usual_file(environ: Mapping[str, str] = os.environ) -> FilePath | None:
+    """The file that is read where no flag names one."""
+    if environ.get("AM_CONFIG"):
+        return FilePath(environ["AM_CONFIG"])
+    home = FilePath(environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+    return next((place for place in (FilePath(FILE), home / "am-proxy" / FILE) if place.is_file()), None)
 
 
-def _complete_upstreams(sources: Sources) -> None:
-    """Sets the key of each upstream that is asked directly and has a `provider`, and the origins of its settings."""
-    for name, table in _table(sources.data.get("upstreams")).items():
-        via = table.get("via") if isinstance(table, dict) else None
-        if via not in ("chat", "messages", "responses") or not isinstance(table.get("provider"), str):
-            continue
-        path, provider = ("upstreams", name), provider_of(table["provider"])
-        for setting in provider.settings_for(via).keys() - table.keys():
-            sources.origins[*path, setting] = f'provider = "{provider.name}"'
-        if provider.key_variable and not _OTHERS & table.keys() and table.get("auth", "key") == "key":
-            table["api_key"] = sources.variable(provider.key_variable, (*path, "api_key"))
+def unknown_variables(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """What may be mistyped settings of the environment. They may be another program's."""
+    others = sorted(name for name in environ if name.startswith("AM_") and name not in _VARIABLES)
+    return [f"{name} is not a setting{near}" for name in others if (near := did_you_mean(name, _VARIABLES))]
 
 
-def _put_stand_ins(sources: Sources) -> None:
-    """Replaces what could not be read by a valid value, so that the other mistakes of its table are found too."""
-    for path in sources.unknown:
-        name = next((step for step in reversed(path) if isinstance(step, str)), "")
-        table: Any = sources.data if name in _STAND_INS else None
+class _Reading:
+    """What is read of a configuration, and what is wrong with it."""
+
+    def __init__(self, file: FilePath | None, environ: Mapping[str, str]) -> None:
+        self._file = file
+        self._environ = environ
+        self._origins: dict[Path, str] = {}
+        """The variables and flags of what is not in the file."""
+        self.tables: dict[str, Any] = {} if file is None else _read(file)
+        self.unread: set[Path] = set()
+        """Settings that refer to what is not there."""
+        self.mistakes: list[str] = []
+        if file is None and _is_of_second_edition(FilePath("config.toml")):
+            self.mistakes.append(f"config.toml is not read any more: rename it to {FILE}")
+
+    def say(self, path: Path, words: str) -> None:
+        """Notes a mistake with its place. A flag or variable says itself which setting it is."""
+        self.mistakes.append(f"{self._origin(path) or f'{self._file}: {spelled(path)}'}: {words}")
+
+    def _origin(self, path: Path) -> str:
+        """The variable or flag with this value; empty for what is in the file."""
+        return next((self._origins[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self._origins), "")
+
+    def _add(self, path: Path, origin: str, value: Any) -> None:
+        table = self.tables
         for step in path[:-1]:
-            match table, step:
-                case (dict(), _):
-                    table = table.get(step)
-                case (list(), int()):
-                    table = table[step]
-                case _:
-                    table = None
-        if table is not None:
-            table[path[-1]] = _STAND_INS[name]
+            table = table.setdefault(str(step), {})
+            if not isinstance(table, dict):
+                return  # a mistake in the file
+        table[str(path[-1])] = value
+        self._origins[path] = origin
+
+    def add_given(self, flags: Mapping[str, Any]) -> None:
+        """Adds what the environment and flags say. Their upstream is for every model that the file does not name."""
+        given: dict[Path, tuple[str, Any]] = {}
+        for path, (flag, variable) in _GIVEN_BY.items():
+            if flags.get(flag) is not None:
+                given[path] = f"--{flag.replace('_', '-')}", flags[flag]
+            elif self._environ.get(variable):
+                given[path] = variable, self._environ[variable]
+        ours = {path[2]: origin for path, (origin, _) in given.items() if path[0] == "upstreams"}
+        if main := ours.get("base_url") or ours.get("provider"):
+            if GIVEN in _table(self.tables.get("upstreams")):  # one of them would be sent the other's key
+                self.mistakes.append(f'{main}: the file has an upstream named "{GIVEN}" of its own: rename that one')
+                return
+            self._add(("models", "*"), main, {"upstream": GIVEN})
+            self._origins["upstreams", GIVEN] = main
+        for path, (origin, value) in given.items():
+            if path[0] == "upstreams" and not main:
+                self.mistakes.append(f"{origin}: means nothing without --upstream or --provider")
+            else:
+                self._add(path, origin, value)
+        for name in self._environ.keys() - _VARIABLES:
+            if (
+                instead := instead_of(name) or instead_of(name.lower().replace("am_", "server.", 1))
+            ) and name.isupper():
+                self.mistakes.append(f"{name}: is gone; {instead}")
+
+    def add_keys(self) -> None:
+        """Adds the keys in the environment: of a client, for seals, of providers. And the embedded model."""
+        keys = self.tables.get("keys", [])
+        if (key := self._environ.get("AM_KEY")) and isinstance(keys, list):
+            self._origins["keys", len(keys)] = "AM_KEY"
+            self.tables["keys"] = [*keys, {"name": "AM_KEY", "value": key}]
+        if (key := self._environ.get("AM_SEAL_KEY")) and not _table(self.tables.get("seal")).get("keys"):
+            self._add(("seal", "keys"), "AM_SEAL_KEY", [key])
+        for table in filter(None, map(_table, _table(self.tables.get("upstreams")).values())):
+            known = provider_of(table["provider"] if isinstance(table.get("provider"), str) else None)
+            variable = known.key_variable or ""
+            # litellm finds it by itself, under other names, too
+            is_needed = table.get("via", known.via) != "litellm" or bool(self._environ.get(variable))
+            takes_it = table.get("auth") != "passthrough" and not table.keys() & {"api_key", "base_url"}
+            if variable and is_needed and takes_it:  # it is sent to no other address
+                table["api_key"] = f"env:{variable}"
+        if not self.tables.get("upstreams") and not self.tables.get("models"):
+            self.tables |= _EMBEDDED
+
+    def resolved(self, value: Any, path: Path) -> Any:
+        """The same with what `env:NAME` and `file:PATH` refer to."""
+        if isinstance(value, dict):
+            return {name: self.resolved(inner, (*path, name)) for name, inner in value.items()}
+        if isinstance(value, list):
+            return [self.resolved(inner, (*path, index)) for index, inner in enumerate(value)]
+        kind, _, name = value.partition(":") if isinstance(value, str) else ("", "", "")
+        if kind == "env":
+            if found := self._environ.get(name):
+                return found
+            state = "is empty" if name in self._environ else f"is not set{did_you_mean(name, self._environ)}"
+            self._unread(path, f"the environment variable {name} {state}")
+        elif kind == "file":
+            folder = self._file.parent if self._file and not self._origin(path) else FilePath()
+            try:
+                if found := (folder / FilePath(name).expanduser()).read_text(encoding="utf-8").strip():
+                    return found
+                self._unread(path, f"the file {name} is empty")
+            except (OSError, ValueError) as error:
+                self._unread(path, f"the file {name} cannot be read: {getattr(error, 'strerror', None) or error}")
+        elif isinstance(value, str) and "${" in value:
+            self._unread(path, '${NAME} is gone; write "env:NAME" for a whole value, or the value itself')
+        return value
+
+    def _unread(self, path: Path, words: str) -> None:
+        self.unread.add(path)
+        self.say(path, words)
 
 
-def _provider_mistakes(sources: Sources, known_providers: Callable[[], Collection[str]]) -> Iterable[Mistake]:
-    known: Collection[str] = ()
-    for name, upstream in _table(sources.data.get("upstreams")).items():
-        path = ("upstreams", name, "provider")
-        provider = _table(upstream).get("provider")
-        by_litellm = _table(upstream).get("via", "litellm") == "litellm" and path not in sources.unknown
-        if not by_litellm or not isinstance(provider, str):
-            continue
-        known = known or known_providers()
-        if provider not in known:
-            message = f'litellm knows no provider "{provider}"{did_you_mean(provider, known)}'
-            yield sources.mistake(path, message)
+def _between_tables(settings: Settings) -> Iterator[tuple[Path, str]]:
+    """What no table shows alone: upstreams that are not defined, keys of one name, a server that is open to all."""
+    upstreams, models = settings.upstreams, settings.models
+    for name, model in models.items():
+        if "*" in name and name != "*":
+            yield ("models", name), 'is no pattern: only "*" alone stands for other names'
+        if not model.asked:
+            yield ("models", name), f"needs an upstream{': ' if upstreams else ''}{', '.join(list(upstreams)[:8])}"
+        for asked in model.asked:
+            if asked not in upstreams and (asked == name or asked not in models):
+                path = "models", name, "upstreams" if model.upstreams else "upstream"
+                yield path, unknown_upstream(asked, upstreams)
+    if upstreams and not models:
+        yield ("upstreams",), 'no model leads here: add [models."*"] or [models.NAME] with upstream = …'
+    names = [key.name for key in settings.keys]
+    for index, key_name in enumerate(names):
+        if key_name in names[:index]:
+            yield ("keys", index, "name"), f"is the same as that of keys[{names.index(key_name)}]"
+    if not (names or settings.server.insecure_no_auth or is_loopback(settings.server.host)):
+        yield ("server", "host"), _OPEN_TO_ALL
+
+
+def _read(file: FilePath) -> dict[str, Any]:
+    """What the file says. Raises `SettingsError`."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise SettingsError(f"{file}: cannot be read: {error.strerror}") from None
+    except (ValueError, RecursionError) as error:
+        raise SettingsError(f"{file}: is not TOML: {error}") from None
+
+
+def _is_of_second_edition(file: FilePath) -> bool:
+    """Whether this is a configuration under the name that it could have there."""
+    try:
+        return "[upstreams." in file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
 
 
 def _table(value: Any) -> dict[str, Any]:

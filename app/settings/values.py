@@ -1,144 +1,151 @@
-"""Types that check single values: names, addresses, numbers of seconds."""
+"""The kinds of values in a configuration, and the words for those that are none."""
 
+import os
 import re
-from ipaddress import ip_address, ip_network
-from typing import Annotated, Final, Literal
+from collections.abc import Iterable
+from ipaddress import ip_address
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 
-from .base_urls import complete_url
-from .secret import Secret
-
-SEAL_KEY_LENGTH: Final = 32
-MOST_WORKERS: Final = 64
-Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+from ..providers.table import PROVIDERS
 
 
-def _name(text: str) -> str:
-    """A name: not empty, and without invisible characters."""
-    if not text or text != text.strip() or not text.isprintable():
-        message = "must be a name without spaces around it and without control characters"
-        raise ValueError(message)
-    return text
+def did_you_mean(word: str, known: Iterable[str], likeness: float = 0.7) -> str:
+    """` (did you mean …?)` for a word that is similar to a known one, otherwise an empty text."""
+    from difflib import get_close_matches  # for mistakes alone
 
-
-def _key_name(name: str) -> str:
-    """The name of a key. Two names are reserved for callers without a key."""
-    if name.lower() in {"guest", "anyone"}:
-        message = "is reserved for callers without a key of this server: choose another name"
-        raise ValueError(message)
-    return name
-
-
-def address(url: str) -> str:
-    """An upstream's address, without the slash at its end."""
-    if not _is_address(url):
-        meant = complete_url(url)
-        message = "must be an address that starts with http:// or https://"
-        message += f" (did you mean {meant}?)" if _is_address(meant) else ""
-        raise ValueError(message)
-    parts = urlsplit(url)
-    if parts.username is not None or parts.password is not None:
-        message = "must not hold a user name or password: use api_key"
-        raise ValueError(message)
-    if parts.query or parts.fragment:
-        message = "must end with its path, without ? or #"
-        raise ValueError(message)
-    return url.rstrip("/")
-
-
-def _is_address(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return False
-    has_host = parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0
-    return has_host and " " not in url and url.isprintable()
-
-
-def _collector(url: str) -> str:
-    """An address, or an empty text."""
-    return url and address(url)
-
-
-def _digest(text: str) -> str:
-    if not re.fullmatch(r"[0-9a-fA-F]{64}", text):
-        message = "must be the SHA-256 of the key: 64 hexadecimal digits"
-        raise ValueError(message)
-    return text.lower()
-
-
-def _origin(text: str) -> str:
-    """A web page's origin, as browsers send it; or all of them."""
-    if text == "*":
-        return text
-    if not re.fullmatch(r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?", text.lower()):
-        message = 'must be an origin such as "https://example.com", without a path, or "*"'
-        raise ValueError(message)
-    return text.lower()
-
-
-def _host(text: str) -> str:
-    """A name or address as in a Host header, without the port."""
-    if text != "*" and not re.fullmatch(r"[A-Za-z0-9._-]+|\[?[0-9A-Fa-f:.]+\]?", text):
-        message = 'must be a host name or address without a port, or "*"'
-        raise ValueError(message)
-    return text.strip("[]").lower()
-
-
-def _network(text: str) -> str:
-    """An address, or a network such as 10.0.0.0/8."""
-    try:
-        return str(ip_network(text, strict=False))
-    except ValueError:
-        message = "must be an address or a network, such as 10.0.0.0/8"
-        raise ValueError(message) from None
-
-
-def _split(value: object) -> object:
-    """A list, or a text with commas, as in an environment variable."""
-    return [word.strip() for word in value.split(",") if word.strip()] if isinstance(value, str) else value
-
-
-def _workers(value: object) -> int | Literal["auto"]:
-    """A number of processes."""
-    number = value if isinstance(value, str | int) and not isinstance(value, bool) else ""
-    if number == "auto":
-        return "auto"
-    try:
-        number = int(number)
-    except ValueError:
-        number = 0
-    if not 1 <= number <= MOST_WORKERS:
-        message = f'must be a number from 1 to {MOST_WORKERS}, or "auto"'
-        raise ValueError(message)
-    return number
-
-
-def _seal_key(key: Secret) -> Secret:
-    if len(key.reveal()) < SEAL_KEY_LENGTH:
-        message = f"must be at least {SEAL_KEY_LENGTH} random characters: `openssl rand -hex 32`"
-        raise ValueError(message)
-    return key
-
-
-Name = Annotated[str, Field(max_length=256), AfterValidator(_name)]
-KeyName = Annotated[Name, AfterValidator(_key_name)]
-Origins = Annotated[tuple[Annotated[str, AfterValidator(_origin)], ...], BeforeValidator(_split)]
-Hosts = Annotated[tuple[Annotated[str, AfterValidator(_host)], ...], BeforeValidator(_split)]
-Networks = Annotated[tuple[Annotated[str, AfterValidator(_network)], ...], BeforeValidator(_split)]
-Address = Annotated[str, AfterValidator(address)]
-Collector = Annotated[str, AfterValidator(_collector)]
-Digest = Annotated[str, AfterValidator(_digest)]
-Workers = Annotated[Literal["auto"] | int, BeforeValidator(_workers)]
-SealKey = Annotated[Secret, AfterValidator(_seal_key)]
+    names = {name.lower(): name for name in known}
+    near = get_close_matches(word.lower(), names, 1, likeness)
+    return f" (did you mean {names[near[0]]}?)" if near else ""
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach a server that listens on `host`. Of names, only localhost is sure."""
+    """Whether only this machine can reach a server that listens here. Of names, only localhost is sure."""
     try:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host.lower() == "localhost"
+
+
+def address(url: str) -> str:
+    """The address of a server, without the slash at its end. Raises `ValueError`."""
+    try:
+        parts = urlsplit(url)
+        is_one = parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_one, parts = False, urlsplit("")
+    if not is_one or not url.isprintable() or " " in url:
+        raise ValueError("must be an address that starts with http:// or https://")
+    if "@" in parts.netloc:
+        raise ValueError("must not hold a user name or password: use api_key")
+    if parts.query or parts.fragment:
+        raise ValueError("must end with its path, without ? or #")
+    return url.rstrip("/")
+
+
+# Addresses of upstreams as people paste them: of one request, of a host alone, or without `http://`
+
+_REQUEST = re.compile(r"(/chat/completions|/completions|/responses|/messages|/embeddings)$")
+"""The path of one request."""
+_OF_OLLAMA = re.compile(r"/api/(chat|generate|tags)$")
+_LIST = re.compile(r"(?<=/v\d)/models$")
+_OWN = {
+    urlsplit(each.base_url).netloc: each.base_url
+    for each in PROVIDERS
+    if each.base_url and each.via in {"chat", "responses"}
+}
+"""The addresses of providers, by their hosts."""
+
+
+def completed(url: str) -> str:
+    """The address below which this server is asked."""
+    if "://" not in url and re.match(r"(?!https?:)[^/]*[.:]", url):
+        url = f"{'http' if _is_near(urlsplit(f'//{url}').hostname) else 'https'}://{url}"
+    url = _LIST.sub("", _REQUEST.sub("", _OF_OLLAMA.sub("/v1", url.rstrip("/"))))
+    parts = urlsplit(url)
+    if parts.path or not parts.netloc:
+        return url
+    return _OWN.get(parts.netloc) or (f"{url}/v1" if _is_near(parts.hostname) else url)
+
+
+def via_of(url: str) -> str:
+    """How the server at this address is asked, as far as the address says it."""
+    found = _REQUEST.search(url.rstrip("/"))
+    return {"/messages": "messages", "/responses": "responses"}.get(found[1] if found else "", "chat")
+
+
+def _is_near(host: str | None) -> bool:
+    """Whether the host is in the operator's own network, where model servers have their API below `/v1`."""
+    name = host or ""
+    try:
+        return not ip_address(name).is_global
+    except ValueError:
+        return "." not in name or name.endswith((".local", ".internal", ".lan"))
+
+
+# Kinds of values
+
+
+def _workers(value: Any) -> Any:
+    if value == "auto":
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return value
+
+
+def like(pattern: str, words: str) -> AfterValidator:
+    """Refuses a text, or a secret, that is not of this pattern, in these words."""
+
+    def check(value: Any) -> Any:
+        if not re.fullmatch(pattern, value.get_secret_value() if isinstance(value, SecretStr) else value):
+            raise ValueError(words)
+        return value
+
+    return AfterValidator(check)
+
+
+def _bare(host: str) -> str:
+    return host.strip("[]").lower()
+
+
+LOWER = AfterValidator(str.lower)
+LIST = BeforeValidator(lambda value: re.findall(r"[^\s,]+", value) if isinstance(value, str) else value)
+"""In a variable or flag a list is words between commas."""
+
+Name = Annotated[
+    str,
+    like(
+        r"(?=\S)[^\0-\x1f\x7f-\x9f]*(?<=\S)", "must be a name without spaces around it and without control characters"
+    ),
+]
+KeyName = Annotated[
+    Name,
+    like("(?i)(?!(guest|anyone)$).*", "is reserved for callers without a key of this server: choose another name"),
+]
+Word = Annotated[str, like("[a-z0-9_-]{1,64}", "must be 1 to 64 small letters, digits, _ and -")]
+Secret = Annotated[  # it is sent in a header
+    SecretStr, like("[!-~]+", "must be printable ASCII without spaces or line breaks, and not empty")
+]
+SealKey = Annotated[Secret, like(".{32,}", "must be at least 32 random characters: `openssl rand -hex 32`")]
+Digest = Annotated[str, like("[0-9a-fA-F]{64}", "must be the SHA-256 of the key: 64 hexadecimal digits"), LOWER]
+Url = Annotated[str, AfterValidator(address)]
+Host = Annotated[
+    str,
+    like(r"\*|[\w.-]+|\[[0-9A-Fa-f:.]+\]", 'must be a host name or address without a port, or "*"'),
+    AfterValidator(_bare),
+]
+Origin = Annotated[
+    str,
+    like(
+        r"\*|[a-zA-Z][\w+.-]*://([\w.-]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?",
+        'must be an origin such as "https://example.com", without a path, or "*"',
+    ),
+    LOWER,
+]
+Names = Annotated[tuple[Name, ...], LIST]
+Workers = Annotated[int, BeforeValidator(_workers), Field(ge=1, le=64)]
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
+Price = Annotated[float, Field(ge=0, allow_inf_nan=False)]

@@ -1,193 +1,138 @@
 """The choice of the upstream: a model's upstreams are asked in order, until one of them sends its first payload.
 
-Theory of operation
--------------------
-An upstream that could not be reached, or answers 429, 502, 503 or 529, is asked once more, if its breaker allows: at
-once, or after the short wait that it names. If it fails again, the next of the model's upstreams is asked, in its own
-dialect: a new turn is made for it. A request that is itself invalid is not sent to another upstream.
-
-An upstream that refuses what it gave out in an earlier turn, such as reasoning that it has signed, is asked once more
-without it; one that cannot enforce the schemas of a request, without asking it to; and one for which a conversation is
-too long, with half of it, if that is to be summed up or may be truncated. A new turn is made for it, which decides
-again what may be asked of the model. One of which nothing is known, and that refuses a request with other tools than
-functions, is asked once more with functions only.
-
-After the first payload no other upstream is asked. Before it the client may have been sent the first events; they are
-made from the request alone (`opening.py`), and the turn that reads the answer continues after them.
+An upstream that could not be reached, or answers 429, 502, 503 or 529, is asked again, at once or after the short wait
+that it names. If it fails again, the next of the model's upstreams is asked, in its own dialect: a new exchange is
+made for it. A request that is itself invalid is not sent to another upstream. One that refuses what it gave
+out in an earlier turn, such as reasoning that it has signed, is asked again without it; and one that cannot enforce the
+schemas of a request, without asking it to. After the first payload no other upstream is asked.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
-from typing import Any, Final
+from typing import NamedTuple, TypeAlias
 
-from msgspec.structs import replace
+from ..catalog import Route
+from ..dialects.exchange import Exchange
+from ..observe.metrics import count_error
+from ..prompt.nouns import Model
+from ..providers.table import ERROR_WORDS
+from ..types.json import Json
+from ..types.problems import Problem, ProblemError
+from ..upstreams.errors import no_answer, of_key, too_slow
+from ..upstreams.port import Answer, AskRecord, UpstreamError
 
-from ..catalogue import Route
-from ..compaction.summary_turn import SummaryTurn
-from ..dialects.chat.chat_options import ChatOptions
-from ..dialects.messages.messages_options import MessagesOptions
-from ..dialects.responses.bridged_body import may_have_functions_only
-from ..dialects.responses.relay_options import RelayOptions
-from ..dialects.responses.relayed_body import gives_state
-from ..new_turns import AnyTurn
-from ..off_loop import off_loop
-from ..protocol.problems import Problem, ProblemError
-from ..upstreams.faults import refuses_request, refuses_schemas, refuses_state
-from ..upstreams.port import GOES_ON, NoSuchAddressError, UpstreamRefused
-from .asks import Asks
-from .failures import SILENT, too_slow
-from .turn_protocols import Answer
-
-PATIENCE: Final = 5
-"""Seconds that an upstream may ask us to wait before it is asked again; the client waits through them."""
-ELSEWHERE: Final = frozenset(
+Refused: TypeAlias = Callable[[Route, UpstreamError, bool], None]
+"""Is told of an upstream that could not be asked, why, and whether what it was asked is asked again."""
+_PATIENCE = 5
+"""Seconds that an upstream may ask us to wait before it is asked again."""
+ELSEWHERE = frozenset(
     {
         "insufficient_quota", "internal_error", "model_not_found", "overloaded", "rate_limit_exceeded",
-        "upstream_auth_error", "upstream_error", "upstream_timeout",
+        "unsupported_value", "upstream_auth_error", "upstream_error", "upstream_timeout",
     }
 )  # fmt: skip
-"""Codes of problems after which the next upstream is asked."""
-FAILURES: Final = frozenset({"overloaded", "upstream_error", "upstream_timeout"})
-"""Codes that count as failures of an upstream, although the request may cause them. Our own faults never count."""
-ENFORCES_NOTHING: Final[dict[str, Any]] = {
-    "strict_tools": False,
-    "structured_output": (),
-    "structured_beside_tools": (),
-}
-"""The capabilities of a server that enforces no schema."""
-
-Begin = Callable[[Route], Awaitable[AnyTurn]]
+"""Codes of problems of an upstream, and not of what it is asked: the next one is asked then."""
 
 
-async def first_payload(routes: Sequence[Route], first: AnyTurn, begin: Begin, asks: Asks) -> Answer:
-    """The first payload of the first upstream that sends one, and the turn that reads it.
+class Begun(NamedTuple):
+    """An answer that has begun, and the exchange that reads it."""
 
-    `first` is the turn for the first route; `begin` makes that of another. Raises `UpstreamRefused` if all refuse.
+    route: Route
+    exchange: Exchange
+    answer: Answer
+    payloads: list[Json]
+
+
+async def ask(
+    routes: Sequence[Route],
+    exchange: Exchange,
+    make: Callable[[Route], Awaitable[Exchange]],
+    refused: Refused,
+    asks: list[AskRecord] | None,
+) -> Begun:
+    """The first payloads of the first upstream that sends one. `exchange` is for the first route, `make` makes another.
+
+    `asks` gets what upstreams are asked and send, for the record.
+
+    Raises `UpstreamError` if all refuse: the last refusal.
     """
-    refusal = UpstreamRefused(SILENT)
-    asked = False
-    turn: AnyTurn | None = first
-    ways = list(routes)
+    refusal: UpstreamError | None = None
+    ways = deque(routes)
+    making: Exchange | None = exchange
     while ways:
-        route, *ways = ways
+        route = ways.popleft()
+        if making is None:
+            try:
+                making = await make(route)
+            except ProblemError:
+                continue  # the request cannot be put to this model
         try:
-            asking = await begin(route) if turn is None else turn
-        except ProblemError as error:
-            if isinstance(refusal, NoSuchAddressError):
-                refusal = UpstreamRefused(error.problem)
-            continue  # the request cannot be translated for this upstream
-        finally:
-            turn = None
-        if wait := route.entry.breaker.allow(route.owner):
-            refusal = asks.left_alone(route, _left_alone(wait))
-            if ways:
-                asks.retried(route)
-            continue
-        asked = True
-        asks.asked(route, asking)
-        GOES_ON.set(partial(asks.goes_on, route))
-        try:
-            return await _ask(route, asking, asks)
-        except NoSuchAddressError as refused:
-            refusal = refused  # the next route is to the same upstream
-        except UpstreamRefused as refused:
-            refusal = refused
-            asks.failed(route, refused)
-            ways = await _ways_after(refused, route, ways, asking)
-            if ways:
-                asks.retried(route)
-    if not asked:
-        asks.none_asked()
+            return await _ask_one(route, making, refused, asks)
+        except UpstreamError as error:
+            refusal, making = error, None
+            if (again := _without_refused(route.model, error.problem)) is not None:
+                ways.appendleft(route._replace(model=again))
+            elif error.problem.code not in ELSEWHERE:
+                ways.clear()
+            refused(route, error, bool(ways))
+    assert refusal is not None  # noqa: S101 — there is a route
     raise refusal
 
 
-async def _ask(route: Route, turn: AnyTurn, asks: Asks) -> Answer:
-    """The upstream's first payload, after a second try if necessary. The breaker has allowed the ask."""
-    breaker = route.entry.breaker
-    answered = False
-    model = route.entry.model or route.model
-    try:
-        for left in range(breaker.retries, -1, -1):
-            try:
-                answer = await _open(route, turn)
-            except UpstreamRefused as refused:
-                if left and _soon(refused.wait) and breaker.may_ask_again(route.owner):
-                    asks.retried(route)
-                    await asyncio.sleep(refused.wait or 0)
-                    continue
-                answered = True
-                if refused.outage is not None:
-                    breaker.failure(route.owner, model, kind=refused.outage)
-                elif refused.problem.code in FAILURES:
-                    breaker.failure(route.owner, model, kind="failed")
-                else:
-                    breaker.success(route.owner, model)
+def _without_refused(model: Model, problem: Problem) -> Model | None:
+    """The model, to be asked again without what its server refused; None if that can only be all of it."""
+    if problem.code != "invalid_value":
+        return None
+    if not model.state_refused and ERROR_WORDS["state"].search(problem.message):
+        return model._replace(state_refused=True)
+    without = model.can.model_copy(update={"strict_tools": False, "structured_output": ()})
+    return (
+        model._replace(can=without) if without != model.can and ERROR_WORDS["schemas"].search(problem.message) else None
+    )
+
+
+async def _ask_one(route: Route, exchange: Exchange, refused: Refused, asks: list[AskRecord] | None) -> Begun:
+    breaker = route.upstream.breaker
+    breaker.check()
+    for left in range(route.model.upstream.retries, -1, -1):
+        try:
+            asked = await _opened(route, exchange, asks)
+        except UpstreamError as error:
+            if not left or error.wait is None or error.wait > _PATIENCE:
+                breaker.failed(error)
+                count_error(route.name, error.problem.code)
                 raise
-            answered = True
-            breaker.success(route.owner, model)
-            asks.accepted(route)
-            return answer
-    finally:
-        if not answered:
-            breaker.release(route.owner)
-    raise AssertionError  # pragma: no cover — the last try returns or raises
+            refused(route, error, True)
+            await asyncio.sleep(error.wait)
+        else:
+            breaker.answered()
+            return asked
+    raise AssertionError  # the last try returns or raises
 
 
-async def _open(route: Route, turn: AnyTurn) -> Answer:
-    clocks = route.entry.clocks
-    payloads = route.open(turn.ask)
+async def _opened(route: Route, exchange: Exchange, asks: list[AskRecord] | None) -> Begun:
+    answer: Answer | None = None
+    record = None
+    if asks is not None:
+        asks.append(record := AskRecord(route.name, route.model.upstream_name))
+    patience = route.model.upstream.timeout
     try:
-        async with asyncio.timeout(clocks.first_payload):
-            payload = await anext(payloads)
-    except StopAsyncIteration:
-        raise UpstreamRefused(SILENT) from None
+        async with asyncio.timeout(patience):
+            answer = await route.upstream.open(exchange.body, route.key, route.headers, record)
+            payloads: list[Json] | None = []
+            while not payloads:
+                if (payloads := await answer.next()) is None:
+                    raise no_answer(route.model.upstream.base_url)
+            asked, answer = Begun(route, exchange, answer, payloads), None
+            return asked
     except TimeoutError:
-        await payloads.aclose()
-        problem = too_slow("did not answer", clocks.first_payload)
-        raise UpstreamRefused(problem, outage="unavailable", timed_out=True) from None
-    return Answer(turn, clocks, payload, payloads)
-
-
-def without_refused(route: Route, refused: UpstreamRefused, ask: dict[str, Any]) -> Route | None:
-    """The route to ask again, without what was refused of this ask; None if that can only be all of it."""
-    options = route.entry.options
-    refused_state = refuses_state(refused.problem) and not options.state_was_refused
-    if isinstance(options, RelayOptions):
-        if refused_state and gives_state(ask):
-            return _with(route, replace(options, state_was_refused=True))
-        if not options.tools_unknown or not refuses_request(refused.problem):
-            return None
-        functions = options.after_refused_tools
-        return _with(route, functions) if may_have_functions_only(ask, functions) else None
-    if refused_state:
-        return _with(route, replace(options, state_was_refused=True))
-    if refuses_schemas(refused.problem) and not ENFORCES_NOTHING.items() <= options.can.model_dump().items():
-        return _with(route, replace(options, can=options.can.model_copy(update=ENFORCES_NOTHING)))
-    return None
-
-
-def _with(route: Route, options: ChatOptions | MessagesOptions | RelayOptions) -> Route:
-    return route._replace(entry=route.entry._replace(options=options))
-
-
-async def _ways_after(refused: UpstreamRefused, route: Route, others: list[Route], turn: AnyTurn) -> list[Route]:
-    """The routes to try after this refusal of the turn's ask."""
-    if refused.problem.code == "context_length_exceeded":
-        if route.address:  # a summary that the upstream cannot write itself is made here
-            return others
-        if isinstance(turn, SummaryTurn) and route.refused_tokens is None:
-            return [route._replace(refused_tokens=await off_loop(turn.size, lambda: turn.length)), *others]
-    again = without_refused(route, refused, turn.ask)
-    if again is not None:
-        return [again, *others]
-    return others if refused.elsewhere or refused.problem.code in ELSEWHERE else []
-
-
-def _soon(wait: float | None) -> bool:
-    return wait is not None and wait <= PATIENCE
-
-
-def _left_alone(wait: float) -> Problem:
-    words = "The model's server failed again and again, and is left alone for a while."
-    return Problem(code="overloaded", message=words, retry_after=round(wait + 0.5))
+        error = too_slow("did not answer", patience, route.model.upstream.base_url)
+    except UpstreamError as failed:
+        error = of_key(failed, route.key)
+    finally:
+        if answer is not None:
+            answer.close()
+    if record is not None:
+        record.refused(error)
+    raise error

@@ -1,137 +1,104 @@
-"""Whether a turn may begin now: how many run at once, the limits of its key, and whether this server is stopping.
+"""How many turns run at once, and how many requests a caller may make."""
 
-Theory of operation
--------------------
-A turn is admitted before its body is read, and one too many is refused at once: there is no queue. The turns are
-counted here; pools of connections have no limit, so that no client waits for the connection of another one.
-
-Limits belong to `Key.owner`. Anyone can invent guests, so all guests together have at most half of all turns. Where
-there may be several owners, an owner may begin a turn only while it runs fewer than are free (a guest: than are free
-for guests): the first owner gets half of all, the next half of the rest, and there is still a free one for the next. A
-key with a `concurrency` of its own has that many instead.
-
-A server stops in two steps:
-
-    `leave`   it reports that it is not ready, so that load balancers choose another, and goes on serving
-    `end`     turns that still run end with `LEAVING`, and none begins any more
-"""
-
+import math
 import time
-from collections.abc import Callable
-from typing import Final
+from collections import defaultdict
+from dataclasses import dataclass
 
-from ..off_loop import OWNER
-from ..protocol.problems import Problem, ProblemError
-from ..settings import Key
-from .quota import Quota
-from .rate_limit import RateLimit, RateLimits
+from ..observe.metrics import running
+from ..settings.tables import Caller, ServerSettings
+from ..types.problems import Problem, ProblemError
 
-LEAVING: Final = Problem(code="overloaded", message="This server is being stopped.", retry_after=1)
-"""The problem of a turn that the end of the server interrupted, or that arrived after it."""
-PAUSE: Final = 2
+_MINUTE = 60
+_PAUSE = 2
 """Seconds after which it may be worth asking a full server again."""
 
 
+@dataclass(eq=False)
 class Slot:
-    """One running turn, as it counts against the limits."""
+    """The right to run one turn."""
 
-    def __init__(self, limits: "Limits", caller: Key, rate_limit: RateLimit) -> None:
-        self._limits = limits
-        self.caller = caller
-        self.rate_limit = rate_limit
-        self.interrupt: Callable[[Problem], None] | None = None
-        """Interrupts the turn, once it has begun."""
-        self._held: tuple[Quota, int] | None = None
-
-    def on_end(self, interrupt: Callable[[Problem], None]) -> None:
-        """Sets what interrupts the turn when the server ends; calls it at once if the server has ended."""
-        self.interrupt = interrupt
-        if self._limits.ended:
-            interrupt(LEAVING)
-
-    def hold(self, quota: Quota, size: int) -> None:
-        """Counts the bytes of the request as its caller's until `answered`. Raises `ProblemError` for too many."""
-        if not quota.take(self.caller, size):
-            raise ProblemError(quota.refusal("bytes of requests that wait for their upstreams", size))
-        self._held = quota, size
-
-    def answered(self) -> None:
-        """The request is no longer held. Calling it again does nothing."""
-        held, self._held = self._held, None
-        if held is not None:
-            held[0].give_back(self.caller, held[1])
-
-    def give_back(self) -> None:
-        """The turn is over. Calling it again does nothing."""
-        self.answered()
-        self._limits.give_back(self)
+    used: "_Used"
 
 
 class Limits:
-    """Counts turns, and decides whether another one may begin."""
+    """Counts the turns that run, and the requests of callers."""
 
-    def __init__(self, max_turns: int, clock: Callable[[], float] = time.monotonic, *, shared: bool = False) -> None:
-        self.ready = True
-        """Whether new clients should come."""
-        self.ended = False
-        self.slots: set[Slot] = set()
-        """The slots of all turns that run."""
-        self._max_turns = max_turns
-        self._shared = shared
-        """Whether there may be several owners."""
-        self._rate_limits = RateLimits(clock)
-        self._guests = 0
-        """Turns of guests that run."""
+    def __init__(self) -> None:
+        self._taken: set[Slot] = set()
+        self._used: defaultdict[str, _Used] = defaultdict(_Used)
+        self._swept = time.monotonic()
 
-    def admit(self, caller: Key) -> Slot:
-        """A slot for one more turn. Raises `ProblemError` if there is none, or none for this key."""
-        if self.ended:
-            raise ProblemError(LEAVING)
-        free = self._max_turns - len(self.slots)
-        if free <= 0:
-            words = f"This server runs {self._max_turns} turns at once, and no more."
-            raise ProblemError(Problem(code="overloaded", message=words, retry_after=PAUSE))
-        most = max(1, self._max_turns // 2)
-        if caller.is_guest and self._guests >= most:
-            words = f"This server runs {most} turns at once for callers without a key of its own, and no more."
-            raise ProblemError(Problem(code="overloaded", message=words, retry_after=PAUSE))
-        rate_limit = self._rate_limits.of(caller)
-        if caller.is_guest:
-            free = min(free, most - self._guests)
-        if self._shared and caller.owner and caller.concurrency is None and rate_limit.running >= free:
-            words = f"This caller runs {rate_limit.running} turns at once; what is free is for others."
-            raise ProblemError(Problem(code="rate_limit_exceeded", message=words, retry_after=PAUSE))
-        rate_limit.take(caller)
-        slot = Slot(self, caller, rate_limit)
-        self.slots.add(slot)
-        OWNER.set(caller.owner)  # work for this turn takes threads from its caller's share
-        self._guests += caller.is_guest
+    def enter(self, caller: Caller, server: ServerSettings) -> Slot:
+        """A slot for a turn. Raises `ProblemError` where there is none; that is not counted."""
+        if len(self._taken) >= server.max_turns:
+            message = f"This server runs {server.max_turns} turns at once, and no more."
+            raise ProblemError(Problem("overloaded", message, retry_after=_PAUSE))
+        self._sweep()
+        used = self._used[caller.owner]
+        if caller.concurrency is not None and used.running >= caller.concurrency:
+            raise _refused(f"This key may run {caller.concurrency} requests at once, and does.", 1)
+        if (most := caller.requests_per_minute) is not None:
+            if (left := used.left(most)) < 1:
+                wait = max(1, math.ceil((1 - left) * _MINUTE / most))
+                words = f"Rate limit reached for requests per minute: limit {most}. Please try again in {wait}s."
+                raise _refused(words, wait)
+            used.spent += 1
+        used.running += 1
+        slot = Slot(used)
+        self._taken.add(slot)
+        running.inc()
         return slot
 
-    def give_back(self, slot: Slot) -> None:
-        """The turn of this slot is over."""
-        if slot in self.slots:
-            self.slots.discard(slot)
-            self._guests -= slot.caller.is_guest
-            self._rate_limits.give_back(slot.caller, slot.rate_limit)
+    def leave(self, slot: Slot) -> None:
+        """Frees the slot, if it is not free."""
+        if slot in self._taken:
+            self._taken.remove(slot)
+            running.dec()
+            slot.used.running -= 1
 
-    def headers(self, caller: Key) -> dict[str, str]:
-        """What this caller has left, as headers for every answer to it."""
-        return self._rate_limits.headers(caller)
+    def headers(self, caller: Caller) -> list[tuple[bytes, bytes]]:
+        """What is left to this caller, in OpenAI's headers; none for a caller without a limit."""
+        if (most := caller.requests_per_minute) is None:
+            return []
+        left = self._used[caller.owner].left(most)
+        told = {"limit": most, "remaining": int(left), "reset": _spelled((most - left) * _MINUTE / most)}
+        return [(f"x-ratelimit-{name}-requests".encode(), str(value).encode()) for name, value in told.items()]
 
-    def follow(self, max_turns: int, *, shared: bool) -> None:
-        """Changes the limits. Running turns, and requests of the last minute, still count."""
-        self._max_turns = max_turns
-        self._shared = shared
+    def _sweep(self) -> None:
+        """Forgets, once a minute, who has all requests left: anyone can invent another guest."""
+        now = time.monotonic()
+        if now - self._swept > _MINUTE:
+            self._swept = now
+            for owner, used in list(self._used.items()):
+                if not used.running and now - used.seen > _MINUTE:
+                    del self._used[owner]
 
-    def leave(self) -> None:
-        """The server is about to stop, and goes on serving for a while."""
-        self.ready = False
 
-    def end(self) -> None:
-        """The server ends: turns that still run are interrupted."""
-        self.ready = False
-        self.ended = True
-        for slot in list(self.slots):
-            if slot.interrupt is not None:
-                slot.interrupt(LEAVING)
+class _Used:
+    """What a caller has used. A minute's requests may come all at once; they are restored one by one, evenly."""
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.spent = 0.0
+        """Requests that are not restored yet."""
+        self.seen = time.monotonic()
+
+    def left(self, most: int) -> float:
+        """The requests that are left, of so many in a minute."""
+        now = time.monotonic()
+        self.spent = max(0.0, min(most, self.spent) - (now - self.seen) * most / _MINUTE)
+        self.seen = now
+        return most - self.spent
+
+
+def _refused(message: str, wait: int) -> ProblemError:
+    return ProblemError(Problem("rate_limit_exceeded", message, retry_after=wait))
+
+
+def _spelled(seconds: float) -> str:
+    """`250ms`, `7.66s`, `1m0s`: as OpenAI writes it."""
+    if seconds < 1:
+        return f"{math.ceil(seconds * 1000)}ms"
+    minutes, rest = divmod(round(seconds, 2), _MINUTE)
+    return f"{minutes:.0f}m{rest:g}s" if minutes else f"{rest:g}s"

@@ -1,1 +1,1 @@
-"""I/O, outward: the servers that run the models."""
+"""Model servers: they are asked, and their answers are read."""

@@ -1,212 +1,199 @@
-"""The embedded model: scripted, without key, network and litellm. Words in the last user message control it."""
+"""The embedded model: a script that needs no key and no network. Words in the user's last message steer it."""
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, AsyncIterator
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-import msgspec
+from ..types.json import Json, encode
+from ..types.problems import Problem
+from .model_list import member
+from .port import AskRecord, Upstream, UpstreamError
 
-from ..protocol.problems import Problem
-from .demo_json import sample
-from .port import UpstreamRefused
-from .tapped_chunks import tapped_chunks
-
-Chunk = dict[str, Any]
-
-ABOUT: Final = (
+_ABOUT = (
     "I am demo, a scripted model that lives inside AM Proxy. I know no facts and need no key. "
     "Put one of these words into your message to steer me: think, long, slow, refuse, incomplete, failed, cut, "
     "busy, or the name of a tool you give me. "
 )
-STORY: Final = (
+_STORY = (
     "There was once a small server that stood between two cities. In one of them everybody spoke in responses, "
     "in the other everybody spoke in completions, and neither understood a word of the other. So the server "
     "listened to the one, wrote down nothing, and told the other, word for word, what it had heard. "
 )
-SLOW: Final = 0.5
-"""Seconds between the words of a slow stream."""
-PACE: Final = 0.01
-"""Seconds between the words of a long stream."""
-STORIES: Final = 10
-SUMMARY_PHRASE: Final = "write that summary"
-"""A message with these words gets the user's earlier messages as notes. Its other words do not control the answer."""
-OF_A_SUMMARY: Final = "The user said: "
-"""Precedes the earlier messages in these notes."""
+_THOUGHT = "The user wants something of me. I am a script, so I will say what is written down."
+_STORIES = 10
+_SLOW = 0.5
+"""Seconds between the words of a slow answer."""
+_PACE = 0.01
+"""The same of a long one."""
+_SUMMARY = "write that summary"
+"""Words that ask for a summary: the answer is what the user said before, and no other words steer it."""
+_MOST = 100_000
+"""Characters of a message that are read, and of an answer."""
+_LEVELS = 8
+"""Levels of a schema that are filled in: it may refer to itself."""
 
 
-READ: Final = 100_000
-"""Characters of one message that are searched for words, and characters of an answer that repeats what was said."""
+class Demo(Upstream):
+    """The upstream of the embedded model."""
+
+    async def open(
+        self, body: Json, key: str | None, headers: Mapping[str, str], record: AskRecord | None
+    ) -> "DemoAnswer":
+        """Its answer to this body."""
+        if record is not None:
+            record.body = encode(body)
+        script = _Script(body)
+        if "busy" in script.words:
+            problem = Problem("rate_limit_exceeded", "The demo was asked to be busy.", retry_after=1)
+            raise UpstreamError(problem)
+        return DemoAnswer(script)
 
 
-class DemoAsk(NamedTuple):
-    """One ask, and the words that control the answer."""
+class DemoAnswer:
+    """Chunks, a word each."""
 
-    words: set[str]
-    prompt: str
-    """The beginning of the user's last message."""
-    ask: dict[str, Any]
+    def __init__(self, script: "_Script") -> None:
+        self._chunks = script.chunks()
+        self._pause = _SLOW if script.has("slow") else _PACE if "long" in script.words else 0
+
+    async def next(self) -> list[Json] | None:
+        """The next chunk."""
+        await asyncio.sleep(self._pause)  # even 0 lets other tasks run: otherwise nobody notices a client that leaves
+        chunk = next(self._chunks, None)
+        return None if chunk is None else [chunk]
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _Script:
+    """What it says to one body."""
+
+    def __init__(self, body: Json) -> None:
+        self._body = body
+        self._said = [_text(message["content"]) for message in body["messages"] if message["role"] == "user"]
+        self._prompt = self._said[-1][:_MOST] if self._said else ""
+        self._sums_up = _SUMMARY in self._prompt.lower()
+        self.words = set() if self._sums_up else set(re.findall(r"[a-z0-9]+", self._prompt.lower()))
 
     def has(self, *stems: str) -> bool:
-        """Whether the prompt has a word that begins with one of `stems`."""
+        """Whether the message has a word that begins so."""
         return any(word.startswith(stems) for word in self.words)
 
-
-class Demo:
-    """Answers every ask at once, one word at a time."""
-
-    def open(self, ask: dict[str, Any], key: str | None = None) -> AsyncGenerator[Chunk]:
-        """Chat chunks, as a chat-completions server would stream them."""
-        return tapped_chunks(ask, self._chunks(ask, key))
-
-    async def _chunks(self, ask: dict[str, Any], key: str | None) -> AsyncGenerator[Chunk]:  # noqa: ARG002 — it needs no key
-        demo_ask = _demo_ask(ask)
-        if "busy" in demo_ask.words:
-            raise UpstreamRefused(
-                Problem(code="rate_limit_exceeded", message="The demo was asked to be busy.", retry_after=1)
-            )
-        limit = ask.get("max_tokens")
-        pause = SLOW if demo_ask.has("slow") else PACE if "long" in demo_ask.words else 0
-        sent = 0
-        async for chunk in _answer(demo_ask):
-            await asyncio.sleep(pause)  # even 0 lets other tasks run: otherwise a disconnect is not noticed
-            if sent == limit and _is_word(chunk):
-                yield _finish("length")
-                break
-            sent += 1
-            yield chunk
-        if "cut" not in demo_ask.words:
-            prompt = len(msgspec.json.encode(ask["messages"])) // 4
-            usage = {"prompt_tokens": prompt, "completion_tokens": sent, "total_tokens": prompt + sent}
+    def chunks(self) -> Iterator[Json]:
+        """The whole answer."""
+        chunks = list(self._answer())
+        yield from chunks
+        if "cut" not in self.words:
+            into = len(encode(self._body["messages"])) // 4
+            usage = {"prompt_tokens": into, "completion_tokens": len(chunks), "total_tokens": into + len(chunks)}
             yield {"choices": [], "usage": usage}
 
-    async def close(self) -> None:
-        """There is nothing to close."""
+    def _answer(self) -> Iterator[Json]:
+        if self.has("think", "reason") or self._body.get("reasoning_effort") not in (None, "none"):
+            yield from (_delta(reasoning_content=word) for word in _in_words(_THOUGHT))
+        if (tool := self._tool()) is not None:
+            made = _sample(tool.get("parameters") or {})
+            arguments = encode(made if isinstance(made, dict) else {}).decode()
+            yield _delta(tool_calls=[{"index": 0, "id": "", "function": {"name": tool["name"], "arguments": ""}}])
+            for piece in re.findall(r".{1,8}", arguments, re.DOTALL):
+                yield _delta(tool_calls=[{"index": 0, "function": {"arguments": piece}}])
+            yield _finish("tool_calls")
+            return
+        if self.has("refus"):
+            yield from (_delta(refusal=word) for word in _in_words("I was asked to refuse, so I do."))
+            yield _finish("stop")
+            return
+        words = _in_words(self._reply())
+        ends_early = self.has("incomplete", "fail") or "cut" in self.words
+        yield from (_delta(content=word) for word in (words[: max(len(words) // 2, 1)] if ends_early else words))
+        if self.has("fail"):
+            yield {"error": {"code": "demo_failure", "message": "The demo was asked to fail."}}
+        elif "cut" not in self.words:
+            yield _finish("length" if ends_early else "stop")
+
+    def _reply(self) -> str:
+        form = self._body.get("response_format") or {}
+        if self._sums_up:
+            return f"1. The user said: {' / '.join(self._said[:-1])}"[:_MOST]
+        if form.get("type") == "json_schema":
+            return encode(_sample(form["json_schema"]["schema"])).decode()
+        if form.get("type") == "json_object":
+            return encode({"echo": self._prompt}).decode()
+        if outputs := self._outputs():
+            return f"The tool said: {' / '.join(outputs)}"[:_MOST]
+        if "long" in self.words:
+            return _STORY * _STORIES
+        return f"{_ABOUT}You said: {self._prompt}"
+
+    def _outputs(self) -> list[str]:
+        """The outputs of tools behind the last message of the user."""
+        roles = [message["role"] for message in self._body["messages"]]
+        behind = len(roles) - roles[::-1].index("user") if "user" in roles else 0
+        later = self._body["messages"][behind:]
+        return [_text(message["content"]) for message in later if message["role"] == "tool"]
+
+    def _tool(self) -> Json | None:
+        """The function to call: the demanded one, or one that the message mentions; none after its output."""
+        functions = [tool["function"] for tool in self._body.get("tools") or []]
+        choice = self._body.get("tool_choice")
+        if not functions or choice == "none" or self._outputs():
+            return None
+        if isinstance(choice, dict):
+            return next((each for each in functions if each["name"] == choice["function"]["name"]), None)
+        named = next((each for each in functions if self._mentions(each["name"])), None)
+        return named or (functions[0] if choice == "required" else None)
+
+    def _mentions(self, name: str) -> bool:
+        parts = [part for part in re.findall(r"[a-z0-9]+", name.lower()) if len(part) > 3]
+        return name.lower() in self._prompt.lower() or not self.words.isdisjoint(parts)
 
 
-def _demo_ask(ask: dict[str, Any]) -> DemoAsk:
-    prompt = next(
-        (_text(message["content"]) for message in reversed(ask["messages"]) if message["role"] == "user"), ""
-    )[:READ]
-    if SUMMARY_PHRASE in prompt.lower():
-        return DemoAsk(set(), prompt, ask)
-    return DemoAsk(set(re.findall(r"[a-z0-9]+", prompt.lower())), prompt, ask)
+def _sample(schema: Any, root: Any = None, level: int = 0) -> Any:
+    """A small value that fits a schema as programs make them, always the same; None for what is no schema."""
+    root = root or schema
+    if not isinstance(schema, dict) or level > _LEVELS:
+        return None
+    if "$ref" in schema:
+        steps = str(schema["$ref"]).split("/")
+        return _sample(member(root, *steps[1:]), root, level + 1)
+    if "const" in schema:
+        return schema["const"]
+    for key in ("enum", "anyOf", "oneOf", "allOf"):
+        if isinstance(choices := schema.get(key), list) and choices:
+            return choices[0] if key == "enum" else _sample(choices[0], root, level + 1)
+    kinds = schema.get("type", "object")
+    match kinds[0] if isinstance(kinds, list) and kinds else kinds:
+        case "string":
+            return "demo"
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return True
+        case "null":
+            return None
+        case "array":
+            return [_sample(schema.get("items", {"type": "string"}), root, level + 1)]
+        case _:
+            names = schema.get("required", schema.get("properties"))
+            made = [name for name in names if isinstance(name, str)] if isinstance(names, list | dict) else []
+            return {name: _sample(member(schema, "properties", name), root, level + 1) for name in made}
 
 
 def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
-    return " ".join(part.get("text", f"[{part['type']}]") for part in content or [])
-
-
-async def _answer(demo_ask: DemoAsk) -> AsyncIterator[Chunk]:
-    reasoning = demo_ask.ask.get("reasoning_effort") not in (None, "none")
-    if demo_ask.has("think", "reason") or reasoning:
-        for word in _in_words("The user wants something of me. I am a script, so I will say what is written down."):
-            yield _delta(reasoning_content=word)
-    tool = _tool_asked_for(demo_ask)
-    if tool is not None:
-        for piece in _call(tool):
-            yield piece
-        yield _finish("tool_calls")
-        return
-    if demo_ask.has("refus"):
-        for word in _in_words("I was asked to refuse, so I do."):
-            yield _delta(refusal=word)
-        yield _finish("stop")
-        return
-    words = _in_words(_reply(demo_ask))
-    ending = _ending(demo_ask)
-    for word in words if ending is None else words[: max(len(words) // 2, 1)]:
-        yield _delta(content=word)
-    for chunk in [_finish("stop")] if ending is None else ending:
-        yield chunk
-
-
-def _ending(demo_ask: DemoAsk) -> list[Chunk] | None:
-    """What follows half of the answer, if the prompt asks for an early end."""
-    if demo_ask.has("incomplete"):
-        return [_finish("length")]
-    if demo_ask.has("fail"):
-        return [{"error": {"code": "demo_failure", "message": "The demo was asked to fail."}}]
-    if "cut" in demo_ask.words:
-        return []
-    return None
-
-
-def _reply(demo_ask: DemoAsk) -> str:
-    if SUMMARY_PHRASE in demo_ask.prompt.lower():
-        return f"1. {OF_A_SUMMARY}{' / '.join(_earlier(demo_ask))}"[:READ]
-    schema = (demo_ask.ask.get("response_format") or {}).get("json_schema", {}).get("schema")
-    if schema is not None:
-        return msgspec.json.encode(sample(schema)).decode()
-    if (demo_ask.ask.get("response_format") or {}).get("type") == "json_object":
-        return msgspec.json.encode({"echo": demo_ask.prompt}).decode()
-    results = _results(demo_ask.ask["messages"])
-    if results:
-        return f"The tool said: {' / '.join(results)}"[:READ]
-    if "long" in demo_ask.words:
-        return STORY * STORIES
-    before = _earlier(demo_ask)[-1:] if {"what", "my"} <= demo_ask.words else []
-    said = "".join(before).rpartition(OF_A_SUMMARY)[2]
-    return f"You told me: {said}"[:READ] if said else f"{ABOUT}You said: {demo_ask.prompt}"
-
-
-def _earlier(demo_ask: DemoAsk) -> list[str]:
-    """The user's messages before the last one."""
-    return [_text(message["content"]) for message in demo_ask.ask["messages"] if message["role"] == "user"][:-1]
-
-
-def _results(messages: list[Chunk]) -> list[str]:
-    """The outputs of tools after the last message of the user."""
-    results: list[str] = []
-    for message in reversed(messages):
-        if message["role"] == "user":
-            break
-        if message["role"] == "tool":
-            results.append(_text(message["content"]))
-    return results[::-1]
-
-
-def _tool_asked_for(demo_ask: DemoAsk) -> Chunk | None:
-    """The function to call: the required one, or one that the prompt mentions; None after its output."""
-    functions = [tool["function"] for tool in demo_ask.ask.get("tools") or []]
-    choice = demo_ask.ask.get("tool_choice")
-    if not functions or choice == "none" or _results(demo_ask.ask["messages"]):
-        return None
-    if isinstance(choice, dict):
-        return next((each for each in functions if each["name"] == choice.get("function", {}).get("name")), None)
-    named = next((each for each in functions if _mentions(demo_ask, each["name"])), None)
-    return named or (functions[0] if choice == "required" else None)
-
-
-def _mentions(demo_ask: DemoAsk, name: str) -> bool:
-    parts = [part for part in re.findall(r"[a-z0-9]+", name.lower()) if len(part) > len("get")]
-    return name.lower() in demo_ask.prompt.lower() or any(part in demo_ask.words for part in parts)
-
-
-def _call(function: Chunk) -> list[Chunk]:
-    made = sample(function.get("parameters") or {})
-    arguments = msgspec.json.encode(made if isinstance(made, dict) else {}).decode()
-    pieces = re.findall(r".{1,8}", arguments, re.DOTALL)
-    opening = {"index": 0, "id": "", "type": "function", "function": {"name": function["name"], "arguments": ""}}
-    return [
-        _delta(tool_calls=[opening]),
-        *(_delta(tool_calls=[{"index": 0, "function": {"arguments": piece}}]) for piece in pieces),
-    ]
+    return " ".join([part.get("text", f"[{part['type']}]") for part in content or []])
 
 
 def _in_words(text: str) -> list[str]:
     return re.findall(r"\s*\S+|\s+$", text)
 
 
-def _is_word(chunk: Chunk) -> bool:
-    return "choices" in chunk and chunk["choices"][0]["finish_reason"] is None
-
-
-def _delta(**delta: Any) -> Chunk:
+def _delta(**delta: Any) -> Json:
     return {"choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
 
 
-def _finish(reason: str) -> Chunk:
+def _finish(reason: str) -> Json:
     return {"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}

@@ -1,143 +1,141 @@
-"""The interface of all upstreams, and the exceptions that they raise."""
+"""What a turn needs of an upstream, and how asking fails."""
 
-from collections.abc import AsyncGenerator, Callable
-from contextvars import ContextVar
-from functools import cache
-from typing import Any, Final, Literal, NamedTuple, Protocol, TypeAlias, TypeGuard, TypeVar, runtime_checkable
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Protocol
 
-from ..protocol.problems import Problem
-from ..providers.capabilities import Capabilities
-from .causes import Cause, of_problem
-
-AskT_contra = TypeVar("AskT_contra", contravariant=True)
-PayloadT_co = TypeVar("PayloadT_co", covariant=True)
+from ..prompt.nouns import Model
+from ..types.json import Json
+from ..types.problems import Problem
+from .model_list import ListedModel
 
 
-TRACE: Final[ContextVar[dict[str, str]]] = ContextVar("trace")
-"""Trace headers for the asks of this task. The tracing observer sets them."""
+class UpstreamError(Exception):
+    """The upstream refused, or its answer broke. Only before its first payload may another one be asked."""
 
+    def __init__(self, problem: Problem, cause: str = "", *, wait: float | None = None, outage: bool = False) -> None:
+        """`cause` is for the operator. `wait`: seconds after which the same may succeed.
 
-GOES_ON: Final[ContextVar[Callable[[dict[str, Any], int], None]]] = ContextVar("goes_on")
-"""Called where an upstream asks its server to go on with an answer: with the ask, and about how many bytes the server
-has written by then. Whoever asks the upstream sets it."""
-
-
-Outage: TypeAlias = Literal["unreached", "unavailable"]
-"""`unreached`: no connection could be made. `unavailable`: the server was silent, or is unavailable for now."""
-
-
-class UpstreamRefused(Exception):  # noqa: N818 — the design's word: it is an answer, and its HTTP status reaches the client
-    """The upstream refused, or could not be reached, before its first payload.
-
-    `wait`: the seconds after which asking again may help; None if it cannot. `outage`: the server was not reached, or
-    was silent or sent 502, 503, 504 or 529; None after any other answer. `elsewhere`: another upstream may be able to
-    answer this request even though the problem is the client's. `timed_out`: no answer was read within the time limit.
-    `cause`: what the operator is told; without one, what the problem says.
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        *,
-        wait: float | None = None,
-        outage: Outage | None = None,
-        elsewhere: bool = False,
-        timed_out: bool = False,
-        cause: Cause | None = None,
-    ) -> None:
+        `outage`: the server is not there, whatever it is asked.
+        """
         super().__init__(problem.message)
         self.problem = problem
-        self.cause = cause or of_problem(problem)
+        self.cause = cause or problem.message
         self.wait = wait
         self.outage = outage
-        self.elsewhere = elsewhere
-        self.timed_out = timed_out
 
 
-class NoSuchAddressError(UpstreamRefused):
-    """The upstream has no such address (`Addressed.at`). It may be asked at its own."""
+class LeftAloneError(UpstreamError):
+    """The upstream was not asked, because it failed again and again."""
 
 
-class UpstreamBroke(Exception):  # noqa: N818 — as above
-    """The upstream broke off after its first payload."""
+class AskRecord:
+    """What an upstream was asked and what it sent, for the record: bytes that exist anyway."""
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.message)
-        self.problem = problem
+    __slots__ = ("began", "body", "cause", "ended", "model", "pieces", "problem", "status", "upstream")
+
+    def __init__(self, upstream: str, model: str) -> None:
+        self.upstream = upstream
+        self.model = model
+        """Its name there."""
+        self.began = time.monotonic()
+        self.ended: float | None = None
+        """When it was refused."""
+        self.body = b""
+        self.status: int | None = None
+        """Of an HTTP answer that is an error."""
+        self.pieces: list[tuple[float, bytes]] = []
+        """What was read, and when."""
+        self.problem: Problem | None = None
+        self.cause = ""
+
+    def refused(self, error: UpstreamError) -> None:
+        """It ended before its first payload."""
+        self.ended, self.problem, self.cause = time.monotonic(), error.problem, error.cause
 
 
-class UpstreamPort(Protocol[AskT_contra, PayloadT_co]):
-    """A server that runs a model. The consumer of the generator closes it (`aclosing`)."""
+class Answer(Protocol):
+    """The answer of an upstream."""
 
-    def open(self, ask: AskT_contra, key: str | None = None) -> AsyncGenerator[PayloadT_co]:
-        """Ask, and yield the payloads. Raises `UpstreamRefused` at first `anext`, `UpstreamBroke` later.
+    async def next(self) -> list[Json] | None:
+        """The next payloads, perhaps none yet; None at the end. It may be cancelled, and called again.
 
-        `key` is the caller's own, for this one ask; without it the upstream's is used.
+        Raises `UpstreamError`.
         """
         ...
 
-    async def close(self) -> None:
-        """Close all connections, on the event loop on which they were used. The upstream is not used afterwards."""
+    def close(self) -> None:
+        """No more is read: a model that is still writing is stopped."""
         ...
 
 
-AnyUpstream: TypeAlias = UpstreamPort[dict[str, Any], dict[str, Any]]
-"""Asks and payloads of every upstream are JSON objects."""
+_PAUSE = 30
+"""Seconds."""
 
 
-@runtime_checkable
-class Knowing(Protocol):
-    """An upstream that knows what its models can do."""
+class Breaker:
+    """The breaker of one upstream."""
 
-    async def capabilities(self, model: str) -> Capabilities:
-        """What this model can do. `model` is its name at the upstream."""
-        ...
+    def __init__(self, most: int) -> None:
+        """`most`: outages in a row that open it; 0: none do."""
+        self._most = most
+        self._outages = 0
+        self._opened = 0.0
+        self._cause = ""
 
-    async def dropped(self, ask: dict[str, Any]) -> list[str]:
-        """The settings of this ask that are not sent to the server."""
-        ...
+    @property
+    def is_open(self) -> bool:
+        """Whether the upstream is left alone, or tried."""
+        return 0 < self._most <= self._outages
 
+    def check(self) -> None:
+        """Raises `UpstreamError` where no turn may ask. Who may ask after the pause is the only one until the next."""
+        if not self.is_open:
+            return
+        now = time.monotonic()
+        left = self._opened + _PAUSE - now
+        if left <= 0:
+            self._opened = now
+            return
+        words = "The model's server failed again and again, and is left alone for a while."
+        raise LeftAloneError(Problem("overloaded", words, retry_after=int(left) + 1), self._cause)
 
-def knows(upstream: AnyUpstream) -> TypeGuard[Knowing]:
-    """Whether this upstream is a `Knowing` one."""
-    return _is_knowing(type(upstream))
+    def failed(self, error: UpstreamError) -> None:
+        """An ask was refused. A refusal of a server that is there ends the row."""
+        if not error.outage:
+            return self.answered()
+        self._outages += 1
+        self._cause = error.cause
+        self._opened = time.monotonic()
+        return None
 
-
-@cache
-def _is_knowing(kind: type) -> bool:
-    return issubclass(kind, Knowing)  # slow, as it compares the names of methods
-
-
-class Counted(NamedTuple):
-    """The number of tokens of an ask."""
-
-    tokens: int
-    by_upstream: bool = False
-    """Whether the server that runs the model counted them. Otherwise it is an estimate."""
-
-
-@runtime_checkable
-class Counting(Protocol):
-    """An upstream that can count the tokens of an ask without answering it."""
-
-    async def count(self, ask: dict[str, Any], key: str | None = None) -> Counted | None:
-        """The count; None if the upstream cannot count this ask. Raises `UpstreamRefused` as `open` does."""
-        ...
-
-
-@runtime_checkable
-class Shaping(Protocol):
-    """An upstream that posts an ask in another shape."""
-
-    def posted(self, ask: dict[str, Any]) -> dict[str, Any]:
-        """The body that its server gets for this ask."""
-        ...
+    def answered(self) -> None:
+        """An ask was answered."""
+        self._outages = 0
 
 
-@runtime_checkable
-class Addressed(Protocol):
-    """An upstream that may have other addresses, each of which answers with one JSON object."""
+class Upstream(ABC):
+    """A model server. What most kinds cannot say is said here."""
 
-    def at(self, path: str) -> AnyUpstream:
-        """The same server at the address that is `path` below its own. The upstream closes it."""
-        ...
+    def __init__(self, breaker_failures: int) -> None:
+        self.breaker = Breaker(breaker_failures)
+
+    @abstractmethod
+    async def open(self, body: Json, key: str | None, headers: Mapping[str, str], record: AskRecord | None) -> Answer:
+        """Ask, with these headers, too. Raises `UpstreamError`."""
+
+    async def known(self, model: Model) -> Model:
+        """The model, with what only this upstream knows of it."""
+        return model
+
+    async def count(self, body: Json, key: str | None) -> int | None:
+        """The tokens of this body; None if it cannot say. Raises `UpstreamError`."""
+        return None
+
+    async def models(self, key: str | None) -> list[ListedModel]:
+        """The models that it lists, none if it cannot say."""
+        return []
+
+    async def close(self) -> None:  # noqa: B027 — most have nothing to close
+        """Close every connection."""

@@ -1,296 +1,212 @@
-"""Finds out what is behind an address: which server, which models, and which `via` suits it. Nothing is generated.
+"""What is behind an address: which server, which models, and how it is asked. No answer is generated.
 
-What is sent
-------------
-1. `GET /models`, and `GET /v1/models` where the first is no list of models and the address has no version.
-2. `POST /chat/completions` and `POST /responses` with an empty body. No model can be run by that: a server that has
-   the path refuses the body (400, 422, …), another one says 404, 405 or 501. LM Studio says 200 and "Unexpected
-   endpoint". Where the key is refused, nothing is known about the path. A server that has neither is asked for
-   `POST /messages` in the same way. Its key may be wanted in another header, so that is tried where one is refused.
-3. What the server itself has to say about its models: Ollama's `/api/version`, `/api/ps` and `/api/show` (for at most
-   `MOST_SHOWN` models), llama.cpp's `/props`, LM Studio's `/api/v0/models`. Providers whose address is known are not
-   asked for these.
-
-The API key goes with each of these requests, because all go to the same host and port. Redirects are not followed. All
-of it together may take the time that the caller allows; what is known by then is the result.
+Paths are looked for by POSTs without a body: a server that has the path refuses that. The key goes with each question,
+because all go to the same server.
 """
 
 import asyncio
-import json
 import re
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import Final, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ..options import KeyHeader, Via
-from ..providers.lookup import PROVIDERS, provider_of
-from ..providers.provider import Provider
-from .messages_address import messages_address, messages_provider
-from .model_list import (
-    Json,
-    ListedModel,
-    json_of,
-    loaded_windows,
-    model_entries,
-    models_of,
-    with_llama_facts,
-    with_ollama_facts,
-)
-from .short_question import KEY_REFUSED, REDIRECTS, SAYS_NOTHING, Reply, reply_of
+import aiohttp
 
-__all__ = ["ListedModel", "Survey", "candidates", "list_models", "server_at", "suits", "survey"]
+from ..providers.table import PROVIDERS
+from ..types.json import decode, encode, objects
+from ..types.problems import Problem
+from .errors import Ask, too_slow
+from .http import session, text_of, with_key
+from .model_list import ListedModel, member, models_of
+from .port import UpstreamError
 
-MOST_SHOWN: Final = 40
+PATHS = {"chat": "/chat/completions", "responses": "/responses", "messages": "/v1/messages"}
+"""By `via`."""
+_MOST = 2 * 1024 * 1024
+"""Bytes of an answer that are read."""
+_MOST_SHOWN = 40
 """Models of an Ollama whose details are asked for."""
-_AT_ONCE: Final = 4
-_VERSIONED: Final = re.compile(r"/v\d[a-z0-9]*(/openai)?$")
-_AT_THE_END: Final = re.compile(r"/(v\d+|api(/v\d+)?)$")
+_VERSIONED = re.compile(r"/v\d[a-z0-9]*(/openai)?$")
+_AT_THE_END = re.compile(r"/(v\d+|api(/v\d+)?)$")
 """What comes after the address of a server that has several APIs (Ollama, LM Studio)."""
-_OWNERS: Final = {
-    "am-proxy": "am-proxy",
-    "llamacpp": "llama.cpp",
-    "organization_owner": "lmstudio",
+_OWNERS = {
+    "library": "ollama",
+    "llamacpp": "llama_cpp",
+    "organization_owner": "lm_studio",
     "sglang": "sglang",
     "vllm": "vllm",
 }
-"""Servers by the word with which they own every model of their list."""
-_AS_PROVIDERS: Final = {"llama.cpp": "llama_cpp", "lmstudio": "lm_studio"}
-"""Servers whose `provider` has another name."""
-_KNOWN: Final = {
-    host: provider
-    for provider in PROVIDERS
-    if (host := urlsplit(provider.base_url or "").hostname) and host != "127.0.0.1"
+"""Providers by the word with which their servers own the models of their lists."""
+_KNOWN = {
+    urlsplit(each.base_url).hostname: each for each in PROVIDERS if each.base_url and "127.0.0.1" not in each.base_url
 }
 """Providers by the hosts of their own addresses."""
+_NO_API = Problem("not_found", "It has neither /chat/completions nor /responses nor /v1/messages.")
 
 
 class Survey(NamedTuple):
-    """What is behind an address."""
+    """What was found."""
 
     base_url: str
     """The address that answered, which may be the given one with `/v1`."""
-    server: str
-    """`ollama`, `vllm`, `llama.cpp`, `lmstudio`, `sglang`, `am-proxy`, or the provider whose address it is; empty if
-    unknown."""
-    models: tuple[ListedModel, ...]
-    """Its models for chat, if it lists any."""
-    via: Via
-    """How to ask it: `chat`, unless it has only `responses` or `messages`, or is a provider with a better way."""
-    problem: str
-    """Why nothing is known, as a sentence without secrets; empty if the server answered as a model server does."""
-    lacks: frozenset[Via] = frozenset()
-    """Ways to ask for which it certainly has no path."""
-    key_header: KeyHeader = "x-api-key"
-    """The header with the key for its Messages API."""
+    via: str
+    """How it is asked: by chat completions, unless it has another API only."""
+    provider: str | None
+    """Which server this is, if it is a known one."""
+    models: tuple[ListedModel, ...] = ()
+    lacks: frozenset[str] = frozenset()
+    """Each `via` for which it certainly has no path."""
+    error: UpstreamError | None = None
+    """Why it cannot be asked."""
+
+
+class _Reply(NamedTuple):
+    status: int
+    text: str
 
     @property
-    def provider(self) -> str | None:
-        """The `provider` of a configuration that knows this server and how it differs, if there is one."""
-        name = _AS_PROVIDERS.get(self.server, self.server)
-        known = provider_of(name)
-        speaks = known.speaks_messages if self.via == "messages" else known.speaks_chat
-        return name if name and speaks else None
+    def is_there(self) -> bool | None:
+        """Whether the server has this path; None if that cannot be told."""
+        if self.status in {401, 403, 502, 503, 504}:
+            return None
+        if self.status in {404, 405, 410, 501} or 300 <= self.status < 400:
+            return False
+        page = self.status < 400 and self.text.lstrip().startswith("<")
+        return not page and "Unexpected endpoint" not in self.text  # LM Studio says so with status 200
+
+    @property
+    def value(self) -> Any:
+        """Its JSON; None if it is none."""
+        return decode(self.text) if self.status == 200 else None
 
 
-async def list_models(
-    base_url: str, api_key: str | None, *, within: float, key_header: KeyHeader = "authorization"
-) -> tuple[ListedModel, ...]:
-    """The models for chat that `GET /models` lists: one request. Empty on any failure, and if there is no such list."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(within):
-            return models_of(
-                model_entries((await reply_of(f"{base_url}/models", api_key, key_header=key_header)).body) or ()
-            )
-    return ()
-
-
-async def survey(base_url: str, api_key: str | None, *, within: float = 3) -> Survey:
-    """Look at this address. It never raises, and takes no longer than `within` seconds."""
-    visit = _MessagesVisit(base_url, api_key) if messages_provider(base_url) else _Visit(base_url, api_key)
+async def survey(base_url: str, key: str, *, within: float, messages: bool = False) -> Survey:
+    """Look at this address, for at most so many seconds. `messages`: it is asked by the Messages API. Never raises."""
+    known = _KNOWN.get(urlsplit(base_url).hostname)
+    by_messages = messages or (known is not None and (known.via == "messages" or base_url == known.messages_url))
+    via = "messages" if by_messages else "responses" if known is not None and known.via == "responses" else "chat"
+    found, seen = Survey(base_url, via, known.name if known else None), None
     try:
         async with asyncio.timeout(within):
-            await visit.look()
+            for ways in [("messages",)] if by_messages else [("chat", "responses"), ("messages",)]:
+                server = _Server(base_url, key, "authorization" if "chat" in ways else "x-api-key")
+                async with server.session:
+                    if (seen := await _look(server, found, ways)) is not None:
+                        return await _with_facts(server, seen)
+            return found._replace(error=Ask("", key, base_url).failed(_NO_API))
     except TimeoutError:
-        if not visit.answered:
-            visit.problem = f"It did not answer within {within:g} seconds."
-    return visit.survey()
+        return seen or found._replace(error=too_slow("did not answer", within, base_url))
+    except UpstreamError as error:
+        return seen or found._replace(error=error)
 
 
-def suits(
-    chat: bool | None,  # noqa: FBT001 — one for each path
-    responses: bool | None,  # noqa: FBT001 — as above
-    base_url: str = "",
-    *,
-    messages: bool | None = None,
-) -> Via:
-    """The way to ask a server that has these paths, or has not (False), or of which that is unknown (None)."""
-    known = _known(base_url)
-    if messages and not chat and not responses:
-        return "messages"
-    if responses is not False and (chat is False or (known is not None and known.prefers_responses)):
-        return "responses"
-    return "chat"
-
-
-class _Visit:
-    """One look at one server."""
-
-    def __init__(self, base_url: str, api_key: str | None) -> None:
-        self.answered = False
-        self.problem = ""
-        self._key = api_key
-        self._base_url = base_url
-        self._addresses = candidates(base_url)
-        self._listed_at = base_url
-        self._server = server_at(base_url)
-        self._models: dict[str, ListedModel] = {}
-        self._chat: bool | None = None
-        self._responses: bool | None = None
-        self._messages: bool | None = None
-        self._key_header: KeyHeader = "authorization"
-
-    def survey(self) -> Survey:
-        """What is known by now."""
-        paths: dict[Via, bool | None] = {
-            "chat": self._chat, "responses": self._responses, "messages": self._messages
-        }  # fmt: skip
-        return Survey(
-            self._base_url,
-            self._server,
-            tuple(self._models.values()),
-            suits(self._chat, self._responses, self._base_url, messages=self._messages),
-            self.problem,
-            frozenset(via for via, there in paths.items() if there is False),
-            self._key_header if self._messages and self._key else "x-api-key",
-        )
-
-    async def look(self) -> None:
-        """Ask for the list, then at the same time for the paths and for the facts about the models."""
-        entries, address = None, self._base_url
-        first = reply = await self._ask(f"{self._base_url}/models")
-        for address in self._addresses:
-            if address != self._base_url:
-                reply = await self._ask(f"{address}/models")
-            entries = model_entries(reply.body)
-            if entries is not None or reply.status in SAYS_NOTHING:
-                break
-        if entries is None and reply.status in SAYS_NOTHING:
-            self.problem = reply.trouble
-            self._base_url = address if reply.status in KEY_REFUSED else self._base_url
-            return
-        self.answered = True
-        if entries is not None:
-            self._listed_at = self._base_url = address
-        self._models = {model.name: model for model in models_of(entries or ())}
-        async with asyncio.TaskGroup() as group:
-            if entries:
-                group.create_task(self._find_facts(entries))
-            group.create_task(self._find_paths(first.trouble if first.status in REDIRECTS else ""))
-
-    async def _find_paths(self, trouble: str) -> None:
-        for address in self._addresses:
-            asked = (self._ask(f"{address}/{path}", b"") for path in ("chat/completions", "responses"))
-            chat, responses = await asyncio.gather(*asked)
-            there = self._chat, self._responses = chat.is_there, responses.is_there
-            if True in there or (address == self._listed_at and None in there):
-                self._base_url = address
-                return
-        self._base_url = self._addresses[0]
-        if not trouble:
-            self._messages = (await self._ask(f"{messages_address(self._base_url)}/messages", b"")).is_there
-        if not self._messages:
-            self.problem = trouble or "It has neither /chat/completions nor /responses nor /v1/messages."
-
-    async def _find_facts(self, entries: Sequence[Json]) -> None:
-        owners = {str(entry.get("owned_by")) for entry in entries}
-        self._server = self._server or next((_OWNERS[owner] for owner in owners if owner in _OWNERS), "")
-        root = root_of(self._listed_at)
-        match self._server:
-            case "llama.cpp" if len(self._models) == 1:  # with several it starts one when it is asked for it
-                props = (await self._ask(f"{root}/props")).body
-                self._models = {name: with_llama_facts(model, props) for name, model in self._models.items()}
-            case "lmstudio":
-                self._read_lm_studio(await self._ask(f"{root}/api/v0/models"))
-            case "" if not any(model.context_window for model in self._models.values()):
-                asked = (self._ask(f"{root}/api/{path}") for path in ("version", "v0/models"))
-                version, listed = await asyncio.gather(*asked)
-                if isinstance(json_of(version.body).get("version"), str):
-                    self._server = "ollama"
-                    await self._read_ollama(root)
-                else:
-                    self._read_lm_studio(listed)
-
-    def _read_lm_studio(self, reply: Reply) -> None:
-        entries = model_entries(reply.body)
-        if entries and any("max_context_length" in entry for entry in entries):
-            self._server = "lmstudio"
-            self._models = {model.name: model for model in models_of(entries)}
-
-    async def _read_ollama(self, root: str) -> None:
-        loaded = loaded_windows((await self._ask(f"{root}/api/ps")).body)
-        free = asyncio.Semaphore(_AT_ONCE)
-
-        async def read(model: ListedModel) -> None:
-            async with free:
-                reply = await self._ask(f"{root}/api/show", json.dumps({"model": model.name}).encode())
-            found = with_ollama_facts(model, reply.body, loaded.get(model.name))
-            if found is None:
-                del self._models[model.name]
-            else:
-                self._models[model.name] = found
-
-        await asyncio.gather(*map(read, list(self._models.values())[:MOST_SHOWN]))
-
-    async def _ask(self, url: str, body: bytes | None = None) -> Reply:
-        reply = await reply_of(url, self._key, body, key_header=self._key_header)
-        if reply.status not in KEY_REFUSED or self._key is None:
-            return reply
-        other: KeyHeader = "authorization" if self._key_header == "x-api-key" else "x-api-key"
-        again = await reply_of(url, self._key, body, key_header=other)
-        if again.status in KEY_REFUSED:
-            return reply
-        self._key_header = other
-        return again
-
-
-class _MessagesVisit(_Visit):
-    """One look at the Messages API of a known provider. Its other paths would be those of another address."""
-
-    async def look(self) -> None:
-        """Ask for the list, which some of these providers do not have."""
-        known = messages_provider(self._base_url)
-        self._server, self._messages = known.name if known else "", True
-        self._chat = self._responses = False
-        self._key_header = known.key_header if known else "x-api-key"
-        reply = await self._ask(f"{messages_address(self._base_url)}/models")
-        self.answered = True
-        self._models = {model.name: model for model in models_of(model_entries(reply.body) or ())}
-        self.problem = reply.trouble if reply.status in SAYS_NOTHING else ""
-
-
-def server_at(base_url: str) -> str:
-    """The provider whose address this is, known without asking; empty for any other address."""
-    known = _known(base_url)
-    return known.name if known else ""
-
-
-def _known(base_url: str) -> Provider | None:
-    """The provider whose address this is."""
+async def loaded_window(base_url: str, key: str, model: str, *, within: float) -> int | None:
+    """The context of a model of an Ollama, which decides about it when it loads the model: it is loaded here."""
+    server = _Server(base_url, key, "authorization")
     try:
-        return _KNOWN.get(urlsplit(base_url).hostname or "")
-    except ValueError:
+        async with asyncio.timeout(within), server.session:
+            await server.ask(f"{_root(base_url)}/api/generate", encode({"model": model, "stream": False}))
+            return (await _loaded(server)).get(model)
+    except (TimeoutError, UpstreamError):
         return None
 
 
-def root_of(base_url: str) -> str:
-    """The address of a server that has several APIs, without the path of one of them."""
-    return _AT_THE_END.sub("", base_url)
+class _Server:
+    """One server that is asked short questions."""
+
+    def __init__(self, base_url: str, key: str, header: str) -> None:
+        headers = {"content-type": "application/json", "anthropic-version": "2023-06-01", **with_key(header, key)}
+        self.asked = Ask("", key, base_url)
+        self.root = _root(base_url)
+        self.session = session(base_url, 5, headers)
+
+    async def ask(self, url: str, body: bytes | None = None) -> _Reply:
+        """The answer to a POST of this body, or to a GET. Raises `UpstreamError`."""
+        method = "GET" if body is None else "POST"
+        try:
+            async with self.session.request(method, url, data=body, allow_redirects=False) as response:
+                return _Reply(response.status, await text_of(response, _MOST))
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            raise self.asked.unreached(error) from None
 
 
-def candidates(base_url: str) -> list[str]:
+async def _look(server: _Server, found: Survey, ways: Sequence[str]) -> Survey | None:
+    """What is there, if it can be asked in one of these ways; None if it can not."""
+    for address in _candidates(found.base_url):
+        asked = [server.ask(_url(address, PATHS[via]), b"") for via in ways]
+        replies = dict(zip(ways, await asyncio.gather(*asked), strict=True))
+        lacks = frozenset(via for via, reply in replies.items() if reply.is_there is False)
+        if len(lacks) < len(ways):
+            break
+    else:
+        return None
+    via = found.via if found.via in replies.keys() - lacks else next(via for via in ways if via not in lacks)
+    found, reply = found._replace(base_url=address, via=via, lacks=lacks), replies[via]
+    if reply.is_there is None:
+        return found._replace(error=server.asked.refused(reply.status, reply.text, {}))
+    listed = await server.ask(_url(address, "/v1/models" if via == "messages" else "/models"))
+    return found._replace(models=tuple(models_of(listed.text)))
+
+
+async def _with_facts(server: _Server, found: Survey) -> Survey:
+    """The same, with what a server of this kind says of its models elsewhere."""
+    if found.provider is not None or found.error is not None:
+        return found
+    models = found.models
+    provider = next((_OWNERS[model.owner] for model in models if model.owner in _OWNERS), None)
+    if provider is None and any(model.context_window for model in models):
+        return found
+    if provider is None and member((await server.ask(f"{server.root}/api/version")).value, "version"):
+        provider = "ollama"
+    if provider == "llama_cpp" and len(models) == 1:  # with several it starts one when it is asked for it
+        props = (await server.ask(f"{server.root}/props")).value
+        window = _tokens(member(props, "default_generation_settings", "n_ctx")) or models[0].context_window
+        sees = member(props, "modalities", "vision") is True
+        models = (models[0]._replace(context_window=window, takes_images=sees),)
+    elif provider in {None, "lm_studio"}:
+        reply = await server.ask(f"{server.root}/api/v0/models")
+        if any("max_context_length" in entry for entry in objects(member(reply.value, "data"))):
+            provider, models = "lm_studio", tuple(models_of(reply.text))
+    elif provider == "ollama":
+        windows = await _loaded(server)
+        shown = await asyncio.gather(*[_shown(server, model, windows) for model in models[:_MOST_SHOWN]])
+        models = (*[model for model in shown if model is not None], *models[_MOST_SHOWN:])
+    return found._replace(provider=provider, models=models)
+
+
+async def _loaded(server: _Server) -> dict[str, int]:
+    """The windows of the models that an Ollama has loaded."""
+    running = (await server.ask(f"{server.root}/api/ps")).value
+    windows = {
+        str(entry.get("name")): _tokens(entry.get("context_length")) for entry in objects(member(running, "models"))
+    }
+    return {name: window for name, window in windows.items() if window}
+
+
+async def _shown(server: _Server, model: ListedModel, loaded: dict[str, int]) -> ListedModel | None:
+    """The model with what an Ollama says of it; None if it is not for chat."""
+    said = (await server.ask(f"{server.root}/api/show", encode({"model": model.name}))).value
+    can, info = member(said, "capabilities"), member(said, "model_info")
+    if not isinstance(can, list) or not isinstance(info, dict):
+        return model
+    most = next((_tokens(value) for key, value in info.items() if key.endswith(".context_length")), None)
+    told = ListedModel(model.name, loaded.get(model.name, most), "vision" in can, "tools" in can)
+    return told if "completion" in can else None
+
+
+def _tokens(value: Any) -> int | None:
+    return value if type(value) is int and value > 0 else None
+
+
+def _candidates(base_url: str) -> list[str]:
     """The addresses that may be meant: the given one first."""
-    found = [base_url]
-    if not _VERSIONED.search(base_url):
-        found.append(f"{root_of(base_url)}/v1")
-    return found
+    return [base_url] if _VERSIONED.search(base_url) else [base_url, f"{_root(base_url)}/v1"]
+
+
+def _url(base_url: str, path: str) -> str:
+    """People write the addresses of Messages servers with or without their version."""
+    return f"{base_url.removesuffix('/v1') if path.startswith('/v1/') else base_url}{path}"
+
+
+def _root(base_url: str) -> str:
+    return _AT_THE_END.sub("", base_url)

@@ -1,17 +1,19 @@
-"""`am-proxy check`."""
+"""`am-proxy check` prints every mistake, or the settings without secrets; `keys create` a key that is let in."""
 
+import sys
 import tomllib
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from app.__main__ import main
+from app.cli.main import main
+from app.settings.load import load
 
 FILE = """\
 [server]
 port = 9000
 keep_alive = 2.5
-first_payload_wait = 3
 
 [[keys]]
 name = "alice"
@@ -22,212 +24,121 @@ provider = "deepseek"
 api_key = "file:secret"
 
 [upstreams.local]
+base_url = "http://localhost:11434"
+
+[models."gpt-4.1"]
+upstreams = ["local", "deepseek"]
+names = { deepseek = "deepseek-chat" }
+can.vision = false
+
+[models.fast]
+upstreams = ["local", "gpt-4.1"]
+"""
+CHECKED = """\
+[server]
+port = 9000
+keep_alive = 2.5
+strict = true
+
+[[keys]]
+name = "alice"
+sha256 = "{digest}"
+
+[upstreams.deepseek]
+via = "chat"
+provider = "deepseek"
+api_key = "***"
+base_url = "https://api.deepseek.com"
+
+[upstreams.local]
+via = "chat"
 base_url = "http://localhost:11434/v1"
 
 [models."gpt-4.1"]
-upstream = "local"
+upstreams = ["local", "deepseek"]
+names = {{ deepseek = "deepseek-chat" }}
+can = {{ vision = false }}
+
+[models.fast]
+upstreams = ["local", "gpt-4.1"]
+
+# gpt-4.1 is asked at
+#   local (chat, http://localhost:11434/v1)
+#   deepseek (chat, https://api.deepseek.com) as deepseek-chat
+# fast is asked at
+#   local (chat, http://localhost:11434/v1)
+#   what gpt-4.1 is asked at
 """
-
-CHECKED = """\
-[server]
-host = "127.0.0.1"                          # default
-port = 9000                                 # config.toml
-workers = 1                                 # default
-keep_alive = 2.5                            # config.toml
-first_payload_wait = 3                      # config.toml
-strict = true                               # --strict
-max_body_bytes = 33554432                   # default
-body_timeout = 30                           # default
-body_caller_bytes = 134217728               # default
-body_total_bytes = 536870912                # default
-max_header_bytes = 65536                    # default
-header_timeout = 15                         # default
-max_items = 7                               # AM_MAX_ITEMS
-max_parts = 32768                           # default
-max_tools = 1024                            # default
-max_json_values = 250000                    # default
-websocket = true                            # default
-websocket_memory_bytes = 16777216           # default
-websocket_caller_bytes = 67108864           # default
-websocket_total_bytes = 268435456           # default
-max_connections = 0                         # default
-max_address_connections = 0                 # default
-proxies = []                                # default
-max_websockets = 1000                       # default
-max_caller_websockets = 250                 # default
-websocket_idle = 600                        # default
-websocket_lifetime = 3600                   # default
-fetch_urls = "when_needed"                  # default
-fetch_timeout = 10                          # default
-max_fetch_bytes = 33554432                  # default
-allowed_hosts = []                          # default
-cors_origins = []                           # default
-upstream_idle = 60                          # default
-upstream_idle_connections = 32              # default
-max_turns = 1000                            # default
-guest_requests_per_minute = 0               # default
-guest_concurrency = 0                       # default
-send_timeout = 60                           # default
-drain_delay = 2                             # default
-shutdown_grace = 6                          # default
-log_format = "auto"                         # default
-log_level = "info"                          # default
-metrics = "key"                             # default
-traces = ""                                 # default
-ui = true                                   # default
-watch_bytes = 134217728                     # default
-record = ""                                 # default
-record_bytes = 1073741824                   # default
-record_turn_bytes = 16777216                # default
-insecure_no_auth = false                    # default
-lenient = false                             # default
-max_answer_bytes = 67108864                 # default
-allow_private_urls = false                  # default
-
-[seal]
-when = "asked"                              # default
-keys = ["***"]                              # set, from AM_SEAL_KEY
-shared = false                              # default
-
-[search]
-backend = "none"                            # default
-base_url = ""                               # default
-results = 5                                 # default
-timeout = 10                                # default
-
-[[keys]]
-name = "alice"                              # config.toml
-sha256 = "980bebcd…"                        # set, from env:ALICE_KEY
-models = ["*"]                              # default
-
-[upstreams.deepseek]
-via = "litellm"                             # default
-provider = "deepseek"                       # config.toml
-api_key = "***"                             # set, from file:secret
-auth = "key"                                # default
-connect_timeout = 5                         # default
-timeout = 120                               # default
-turn_timeout = 1800                         # default
-retries = 1                                 # default
-breaker_failures = 10                       # default
-breaker_pause = 30                          # default
-
-[upstreams.local]
-via = "litellm"                             # default
-auth = "key"                                # default
-base_url = "http://localhost:11434/v1"      # config.toml
-connect_timeout = 5                         # default
-timeout = 120                               # default
-turn_timeout = 1800                         # default
-retries = 1                                 # default
-breaker_failures = 10                       # default
-breaker_pause = 30                          # default
-
-[models."gpt-4.1"]
-upstream = "local"                          # config.toml
-tools = "auto"                              # default
-system_messages = "keep"                    # default
-reasoning = "summary"                       # default
-give_back_reasoning = true                  # default
-think_tags = false                          # default
-call_ids = "auto"                           # default
-web_search = false                          # default
-cache_ttl = "5m"                            # default
-image_output = false                        # default
-reasoning_efforts = []                      # default
-apply_patch = true                          # default
-tool_search = false                         # default
-use_responses_lite = false                  # default
-
-# upstreams.local: no api_key is set
-"""
-
-
-GIVEN = """\
-[server]
-port = 9000                                 # config.toml
-keep_alive = 2.5                            # config.toml
-first_payload_wait = 3                      # config.toml
-strict = true                               # --strict
-max_items = 7                               # AM_MAX_ITEMS
-
-[seal]
-keys = ["***"]                              # set, from AM_SEAL_KEY
-
-[[keys]]
-name = "alice"                              # config.toml
-sha256 = "980bebcd…"                        # set, from env:ALICE_KEY
-
-[upstreams.deepseek]
-provider = "deepseek"                       # config.toml
-api_key = "***"                             # set, from file:secret
-
-[upstreams.local]
-base_url = "http://localhost:11434/v1"      # config.toml
-
-[models."gpt-4.1"]
-upstream = "local"                          # config.toml
-
-# upstreams.local: no api_key is set
-# {hidden} settings have their default values: am-proxy check --all shows them
-"""
-VALID = "config.toml is valid: 2 upstreams, 1 model, 1 key\n"
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty folder to stand in, and no settings in the environment."""
+    """An empty folder to stand in."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_a_right_configuration_is_printed_whole_with_origins_and_without_secrets(
+def ended(monkeypatch: pytest.MonkeyPatch, *words: str) -> object:
+    """The exit code of a command."""
+    monkeypatch.setattr(sys, "argv", ["am-proxy", *words])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    return caught.value.code
+
+
+def test_a_right_configuration_is_printed_without_secrets(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "config.toml").write_text(FILE)
+    (folder / "am-proxy.toml").write_text(FILE)
     (folder / "secret").write_text("sk-deep")
     monkeypatch.setenv("ALICE_KEY", "let-alice-in")
-    monkeypatch.setenv("AM_SEAL_KEY", "s" * 32)
-    monkeypatch.setenv("AM_MAX_ITEMS", "7")
-    assert main(["check", "--all", "--strict"]) == 0
+    monkeypatch.setenv("AM_STRICT", "true")
+    monkeypatch.setenv("AM_HOTS", "::")
+    assert ended(monkeypatch, "check") == 0
     printed = capsys.readouterr()
-    assert printed.out == CHECKED
-    assert printed.err == VALID
-    assert main(["check", "--strict"]) == 0
+    assert printed.out == CHECKED.format(digest=sha256(b"let-alice-in").hexdigest())
+    assert printed.err.splitlines() == [
+        "note: AM_HOTS is not a setting (did you mean AM_HOST?)",
+        "am-proxy.toml is valid: 2 upstreams, 2 models, 1 key",
+    ]
+    tomllib.loads(printed.out)
+
+
+def test_what_is_given_by_flags_is_shown_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(monkeypatch, "check", "--provider", "groq", "--upstream-key", "sk-mine") == 0
     printed = capsys.readouterr()
-    assert printed.out == GIVEN.format(hidden=CHECKED.count("# default\n"))
-    assert printed.err == VALID
+    assert "sk-mine" not in printed.out
+    assert "# * is asked at\n#   upstream (chat, https://api.groq.com/openai/v1)\n# no keys: everyone" in printed.out
+    assert printed.err == "the configuration is valid: 1 upstream, 1 model, no keys\n"
 
 
-@pytest.mark.parametrize(("flags", "tables"), [([], []), (["--all"], ["server", "seal", "search"])])
-def test_what_it_prints_is_a_configuration_again(
-    flags: list[str], tables: list[str], capsys: pytest.CaptureFixture[str]
+def test_mistakes_go_to_stderr_and_the_exit_code_is_2(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["check", *flags]) == 0
-    out, err = capsys.readouterr()
-    printed = tomllib.loads(out)
-    assert (list(printed), printed["models"]["demo"]["upstream"]) == ([*tables, "upstreams", "models"], "demo")
-    assert err == "the configuration is valid: 1 upstream, 1 model, no keys\n"
-    assert ("have their default values: am-proxy check --all shows them" in out) is not bool(flags)
+    (folder / "it.toml").write_text('[server]\nprot = 1\nstrict = "maybe"')
+    assert ended(monkeypatch, "check", "--config", "it.toml", "--provider", "deepsek") == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.splitlines() == [
+        '--provider: there is no provider "deepsek" (did you mean deepseek?)',
+        "it.toml: server.prot: is not a setting here (did you mean port?)",
+        "it.toml: server.strict: must be true or false",
+        "3 mistakes",
+    ]
 
 
-@pytest.mark.parametrize(
-    ("table", "shown"),
-    [
-        ("can = { vision = true }", "can.vision = true                           # config.toml\n"),
-        ("can.tools = false", "can.tools = false                           # config.toml\n"),
-        ('reasoning = "summary"', 'reasoning = "summary"                       # config.toml\n'),
-        ('names = { u = "v" }', 'names.u = "v"                               # config.toml\n'),
-    ],
-)
-def test_what_the_file_says_is_shown_even_if_it_is_the_default(
-    table: str, shown: str, folder: Path, capsys: pytest.CaptureFixture[str]
+def test_a_new_key_comes_with_the_table_that_lets_it_in(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "config.toml").write_text(f'[upstreams.u]\nvia = "demo"\n[models.m]\nupstream = "u"\n{table}\n')
-    assert main(["check"]) == 0
-    assert capsys.readouterr().out.partition("[models.m]\n")[2].splitlines(keepends=True)[1] == shown
-
-
-def test_no_keys_is_said_in_words(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["check"])
-    assert "\n# no keys: everyone who can reach the address may use the server\n" in capsys.readouterr().out
+    assert ended(monkeypatch, "keys", "create", 'Bob "the key"') == 0
+    printed = capsys.readouterr().out
+    key, table = printed.splitlines()[2], printed[printed.index("[[keys]]") :]
+    (folder / "am-proxy.toml").write_text(table)
+    (found,) = load(None, {}, {}).keys
+    assert (found.name, found.sha256) == ('Bob "the key"', sha256(key.encode()).hexdigest())
+    assert len(key) == len("am-") + 43
+    for name in ("", " bob", "b\x1bob", "Guest"):
+        assert ended(monkeypatch, "keys", "create", name) == 2
+        assert "cannot be the name of a key" in capsys.readouterr().err

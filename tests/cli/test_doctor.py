@@ -1,193 +1,141 @@
 """`am-proxy doctor` against servers of every kind, on real sockets."""
 
 import re
-import socket
-import ssl
-import subprocess
-import threading
-from collections.abc import Iterator
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from app.__main__ import main
-from tests.support.probed_server import KEY, Examined, examined
-from tests.support.serving import serving
-from tests.support.surveyed_server import SurveyedServer, chats, listing
-from tests.wire.script import chunk, counts, says, stops
-from tests.wire.servers import Ask, Json, Script, Step
+from app.cli.doctor import examine
+from app.cli.upstream_flag import look
+from tests.support.doctor_failures import CALLS, SAYS, refusing
+from tests.support.surveyed_server import Page, SurveyedServer, chats, listing, llama_cpp, loading, ollama, shown, vllm
+from tests.support.terminal import terminal
+from tests.wire.script import counts, says
+from tests.wire.servers import Ask, Script, Step
 
-CALL = chunk(
-    {
-        "index": 0,
-        "delta": {"tool_calls": [{"index": 0, "id": "c1", "function": {"name": "get_time", "arguments": "{}"}}]},
-        "finish_reason": "tool_calls",
-    }
-)
-CALLS = [CALL, counts(7, 5)]
-SAYS = [says("Hello"), says(" there"), stops(), counts(7, 5)]
-CONFIG = """
-[upstreams.it]
-via = "chat"
-base_url = "{url}"
-{key}
-[models.small]
-upstream = "it"
-"""
+KEY = "sk-a-key-that-must-stay-secret"
+MODEL = chats(models=listing({"id": "m", "max_model_len": 65_536}))
+QWEN = {"qwen3:8b": shown("qwen3", 65_536, "tools")}
+WELL = [
+    "✓ models   1: m",
+    "✓ answers  m in N ms",
+    "✓ streams  2 pieces",
+    "✓ tools    called one after N ms",
+    "✓ context  65,536 tokens",
+    "works",
+]
 
 
-def answering(words: Script = SAYS, tools: Script = CALLS, *listed: Json | str) -> SurveyedServer:
+def serving(pages: Mapping[str, Page], words: Script = SAYS, tools: Script = CALLS) -> SurveyedServer:
     """A server that answers a plain question so, and one with tools so."""
 
     def script(ask: Ask) -> list[Step]:
         chosen = tools if "tools" in ask.body else words
         return list(chosen(ask) if callable(chosen) else chosen)
 
-    pages = chats(models=listing(*listed)) if listed else chats()
     return SurveyedServer(pages, script)
+
+
+def steps(printed: str) -> list[str]:
+    """What was printed about one upstream, without its title."""
+    assert KEY not in printed
+    return [re.sub(r"\b[0-9]+ ms", "N ms", line.strip()) for line in printed.splitlines()[1:] if line]
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder to stand in."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("THE_KEY", KEY)
     return tmp_path
 
 
-def seen(url: str, folder: Path, capsys: pytest.CaptureFixture[str], *, key: bool = False) -> Examined:
-    """What is printed about the upstream of a file."""
-    (folder / "config.toml").write_text(CONFIG.format(url=url, key='api_key = "env:THE_KEY"' if key else ""))
-    code = main(["doctor"])
-    return examined(code, capsys.readouterr().out)
+NEEDS = "has a context of {} tokens, and coding agents need about 32,000."
+FLAG = "--enable-auto-tool-choice and the --tool-call-parser of this model."
+# fmt: off
+CASES = {
+    "well": (MODEL, SAYS, CALLS, 0, WELL),
+    "key": (MODEL, [refusing(401, f"wrong key {KEY}")], CALLS, 1, [
+        "✗ answers  URL/v1 needs an API key, and none is set.", "Give it with --upstream-key env:NAME."]),
+    "quota": (MODEL, [refusing(402)], CALLS, 1, [
+        "The account behind the key has no credit left: top it up, or use another key."]),
+    "limit": (MODEL, [refusing(429)], CALLS, 1, [
+        "It works, but its rate limit is used up: wait, or ask its owner for more."]),
+    "failing": (MODEL, [refusing(500, "out of memory")], CALLS, 1, [
+        "✗ answers  The upstream at URL/v1 answered 500: out of memory."]),
+    "cut": (MODEL, [says("Hel"), says("lo")], CALLS, 1, [
+        "✗ answers  The model's server ended its answer without saying why: it was cut off."]),
+    "one piece": (MODEL, [says("Hello", finish="stop"), counts(1, 1)], CALLS, 0, [
+        "! streams  the answer came in one piece"]),
+    "words": (MODEL, SAYS, SAYS, 0, ["! tools    it answered in words, and called none", "works, with warnings"]),
+    "parser": (vllm("m", 65_536), SAYS, [refusing(400, "no tools")], 0, [
+        "! tools    The upstream refused the request: no tools", f"Agents need tools. Start vLLM with {FLAG}"]),
+    "ollama": (loading(ollama(QWEN), 4096), SAYS, CALLS, 0, [
+        f"! context  qwen3:8b {NEEDS.format('4,096')} Start Ollama with OLLAMA_CONTEXT_LENGTH=32768."]),
+    "llama.cpp": (llama_cpp("m", 8192, trained=65_536, vision=False), SAYS, CALLS, 0, [
+        f"! context  m {NEEDS.format('8,192')} Start llama-server with --ctx-size 32768."]),
+}
+# fmt: on
 
 
-def test_an_upstream_that_is_well_is_well_at_every_step(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with answering(SAYS, CALLS, {"id": "small", "max_model_len": 65_536}) as server:
-        found = seen(server.url, folder, capsys, key=True)
-        assert {ask.headers["authorization"] for ask in server.asks} == {f"Bearer {KEY}"}
-    assert found == Examined(
-        0,
-        f"upstreams.it {server.url}",
-        {
-            "reachable": f"✓ port {server.port}  (N ms)",
-            "server": "✓ has /chat/completions",
-            "models": "· 1 for chat: small",
-            "asked for": "· small by /chat/completions (named in [models])",
-            "key": "✓ accepted",
-            "answers": "✓ small in N ms",
-            "streams": "✓ first token after N ms, 2 pieces",
-            "calls tools": "✓ after N ms",
-            "context": "✓ 65536 tokens",
-        },
-        {},
-        "all checks passed",
-    )
-
-
-@pytest.mark.parametrize("key", ["key", "none", "streams", "ms"])
-def test_a_key_that_is_a_common_word_is_left_in_the_doctors_own_words(
-    folder: Path, capsys: pytest.CaptureFixture[str], key: str
+@pytest.mark.parametrize(("pages", "words", "tools", "code", "said"), CASES.values(), ids=CASES.keys())
+def test_each_question_is_answered_or_explained(
+    capsys: pytest.CaptureFixture[str],
+    pages: Mapping[str, Page],
+    words: Script,
+    tools: Script,
+    code: int,
+    said: Sequence[str],
 ) -> None:
-    """Servers that want no key are often given such a one."""
-    with answering() as server:
-        (folder / "config.toml").write_text(CONFIG.format(url=server.url, key=f'api_key = "{key}"'))
-        assert main(["doctor"]) == 0
-    printed = capsys.readouterr().out
-    assert "…" not in printed
-    assert re.search(r"^  ✓ key +accepted$", printed, re.MULTILINE)
-    assert re.search(r"^  ✓ streams +first token after [0-9]+ ms, 2 pieces$", printed, re.MULTILINE)
+    with serving(pages, words, tools) as server:
+        ended = examine(look(None, {"upstream": server.root}))
+        printed = steps(capsys.readouterr().out)
+        assert (ended, printed[-1] == "does not work") == (code, code == 1), printed
+        assert [
+            line.replace("URL", server.root) for line in said if line.replace("URL", server.root) not in printed
+        ] == [], printed
 
 
-def test_a_server_behind_a_proxy_is_reached_by_the_proxy(
+def test_each_upstream_of_a_file_is_asked_by_the_name_that_its_model_has_there(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only the proxy has to know the name of the server."""
-    with socket.create_server(("127.0.0.1", 0)) as closed:
-        port = closed.getsockname()[1]
-    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{port}")
-    found = seen("http://nowhere.invalid/v1", folder, capsys)
-    assert found.steps == {
-        "proxy": "· 127.0.0.1, which the environment names",
-        "reachable": f"✗ nothing listens on 127.0.0.1 port {port}",
-    }
-    assert found.code == 1
-    assert "HTTP_PROXY" in found.advice["reachable"]
+    monkeypatch.setenv("THE_KEY", KEY)
+    with serving(MODEL) as server, serving(chats(models=listing("other"))) as second:
+        (folder / "am-proxy.toml").write_text(f"""
+            [upstreams.one]
+            base_url = "{server.url}"
+            api_key = "env:THE_KEY"
+            [upstreams.two]
+            base_url = "{second.url}"
+            [models.coder]
+            upstreams = ["one", "two"]
+            names = {{ one = "m" }}
+            context_window = 100_000
+        """)
+        assert examine(look(None, {})) == 0
+        one, two = capsys.readouterr().out.strip().split("\n\n")
+        assert steps(one) == [
+            *WELL[:4],
+            "! context  65,536 tokens, but context_window says 100,000",
+            "works, with warnings",
+        ]
+        assert steps(two)[1] == '! models   models.coder: it lists no "coder"'
+        assert {ask.headers.get("authorization") for ask in server.asks} == {f"Bearer {KEY}"}
+        assert {ask.headers.get("authorization") for ask in second.asks} == {None}
+        assert [ask.body["model"] for asked in (server, second) for ask in asked.asks if ask.raw] == ["m"] * 2 + [
+            "coder"
+        ] * 2
 
 
-def test_a_proxy_that_does_not_speak_http_is_named(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("http_proxy", "socks5://127.0.0.1:1080")
-    found = seen("http://nowhere.invalid/v1", folder, capsys)
-    assert found.steps == {"proxy": "✗ 127.0.0.1 speaks socks5, and only http and https proxies can be used"}
-    assert found.code == 1
-    assert "HTTP_PROXY" in found.advice["proxy"]
-
-
-def test_a_proxy_is_not_used_for_this_machine(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("http_proxy", "http://nowhere.invalid:3128")
-    with answering() as server:
-        found = seen(server.url, folder, capsys)
-    assert (found.code, found.steps["reachable"]) == (0, f"✓ port {server.port}  (N ms)")
-
-
-@pytest.fixture(scope="module")
-def impostor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The port of a TLS server with a certificate that no authority signed."""
-    folder = tmp_path_factory.mktemp("tls")
-    made = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost"
-    subprocess.run(made.split(), cwd=folder, check=True, capture_output=True)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(folder / "cert.pem", folder / "key.pem")
-    listener = socket.create_server(("127.0.0.1", 0))
-
-    def shake() -> None:
-        while True:
-            try:
-                taken, _ = listener.accept()
-            except OSError:
-                return
-            with taken:
-                try:
-                    context.wrap_socket(taken, server_side=True).close()
-                except OSError:
-                    continue
-
-    threading.Thread(target=shake, daemon=True).start()
-    yield listener.getsockname()[1]
-    listener.close()
-
-
-def test_a_certificate_that_is_not_trusted_is_reported(
-    impostor: int, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    found = seen(f"https://127.0.0.1:{impostor}/v1", folder, capsys)
-    assert (found.code, found.steps["TLS"].partition(":")[0]) == (1, "✗ its certificate is not trusted")
-    assert "certificate must be one" in found.advice["TLS"]
-
-
-def test_a_server_that_speaks_responses_is_asked_in_its_own_language(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with serving() as url:
-        (folder / "config.toml").write_text(
-            f'[upstreams.it]\nvia = "responses"\nbase_url = "{url}/v1"\n[models.demo]\nupstream = "it"\n'
-        )
-        assert main(["doctor", "it"]) == 0
-    printed = capsys.readouterr().out
-    assert "✓ streams" in printed
-    assert "✓ calls tools" in printed
-    assert printed.endswith("all checks passed\n")
-
-
-def test_the_demo_is_well_without_a_network(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor"]) == 0
-    assert capsys.readouterr().out.startswith("upstreams.demo inside this server\n")
-
-
-def test_the_name_of_an_unknown_upstream_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["doctor", "other"]) == 2
-    assert capsys.readouterr().err == "am-proxy: there is no upstream named other; there is demo\n"
+def test_it_fits_a_terminal_of_eighty_columns(folder: Path) -> None:
+    with serving(loading(ollama(QWEN), 4096)) as server:
+        command = ["env", "-u", "AM_DRAIN_DELAY", sys.executable, "-m", "app", "doctor", "--upstream", server.root]
+        with terminal(command, folder=folder, rows=60) as screen:
+            assert screen.wait() == 0
+            assert screen.colours("✓") == {"green"}
+            assert screen.lines[-3:] == [
+                "  ! context  qwen3:8b has a context of 4,096 tokens, and coding agents need",
+                "             about 32,000. Start Ollama with OLLAMA_CONTEXT_LENGTH=32768.",
+                "  works, with warnings",
+            ]

@@ -6,8 +6,8 @@ import itertools
 import sys
 from typing import Any
 
-from next.settings.faults import TABLES
-from next.settings.tables import Can, Table
+from app.settings.faults import TABLES
+from app.settings.tables import Can, Table
 
 HEAD = """\
 # Configuration

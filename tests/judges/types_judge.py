@@ -25,8 +25,8 @@ class OpenAITypes(NamedTuple):
 @cache
 def openai_types() -> OpenAITypes:
     """The types of the package, made once. An ImportError if it is not installed."""
-    from openai.types.responses import Response, ResponseStreamEvent  # noqa: PLC0415 — takes half a second
-    from pydantic import Field, TypeAdapter  # noqa: PLC0415 — as above
+    from openai.types.responses import Response, ResponseStreamEvent
+    from pydantic import Field, TypeAdapter
 
     union = get_args(ResponseStreamEvent)[0]
     known = {get_args(each.model_fields["type"].annotation)[0] for each in get_args(union)}
@@ -64,7 +64,7 @@ class TypesJudge:
 
 
 def _judge(found: Findings, adapter: Any, value: Mapping[str, Any], kind: str) -> None:
-    from pydantic import ValidationError  # noqa: PLC0415 — as above
+    from pydantic import ValidationError
 
     try:
         adapter.validate_python(value, strict=True)

@@ -107,9 +107,7 @@ def all_cases() -> Iterator[Case]:
 class Stage:
     """One socket on which the upstreams of all cases are played, and the configurations of the programs before it."""
 
-    def __init__(self, *, is_next: bool = False) -> None:
-        """`is_next`: the new edition is played, and what is decided to differ in it is expected."""
-        self.is_next = is_next
+    def __init__(self) -> None:
         self.cases = {case.name: case for case in all_cases()}
         self.client = httpx.Client(timeout=30, trust_env=False)
         self._playing: dict[str, ScriptedUpstream] = {}

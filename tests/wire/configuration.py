@@ -15,7 +15,7 @@ Seal: Final = Table
 Search: Final = Table
 
 
-def Settings(**tables: Any) -> str:  # noqa: N802 — the name that it had where this was an object
+def Settings(**tables: Any) -> str:
     """These tables as TOML. `keys` is a list of tables; a value of None is left out."""
     return "\n".join(_lines((), tables))
 

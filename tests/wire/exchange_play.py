@@ -38,9 +38,9 @@ class Played(NamedTuple):
 class _Play:
     """One exchange."""
 
-    def __init__(self, folder: Path, *, is_next: bool) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.script = read_exchange(folder, is_next=is_next)
+        self.script = read_exchange(folder)
         self.lines: list[Json] = []
         self.streams: list[list[Json]] = []
         self.bodies: list[Json] = []
@@ -192,7 +192,7 @@ async def read(client: Client, waited: Counter[str]) -> list[Json]:
 
 def play(folder: Path, stage: Stage) -> Played:
     """Play this exchange."""
-    played, case = _Play(folder, is_next=stage.is_next), case_of(folder)
+    played, case = _Play(folder), case_of(folder)
     upstream = case.format(played.answered)
     if "models" in case.shared:  # they may be of many makers, whose rules differ: the golden asks are the judges
         upstream.faults = lambda _: []  # type: ignore[assignment,method-assign]

@@ -1,7 +1,5 @@
 """The files of an exchange: what was said between a client, this server and the servers behind it, line by line."""
 
-import json
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple, Self
@@ -17,9 +15,6 @@ SEARCH: Final = "http://search.example"
 
 EXCHANGES: Final = folders("exchanges", ["exchange.jsonl"])
 each_exchange = pytest.mark.parametrize("folder", EXCHANGES, ids=[folder.name for folder in EXCHANGES])
-
-_MARKED: Final = re.compile(r"_AM-(?=[a-z])")
-"""In ids of upstreams, which begin with a letter; those that this server makes have a number here."""
 
 STEPS: Final = frozenset({"get", "post", "options", "connect", "frame", "read", "open"})
 """Lines that say what the client does."""
@@ -92,13 +87,6 @@ def script_step(line: Json, gates: Mapping[str, Latch]) -> Step:
     return steps[kind]()
 
 
-def read_exchange(folder: Path, *, is_next: bool = False) -> Exchange:
-    """What is said in this exchange. In the new edition, ids of a Responses server pass as they are (design, 4).
-
-    What else is decided to differ in it is in `exchange.next.jsonl`, whose first line names the decision.
-    """
-    if not is_next:
-        return Exchange.of(lines(folder / "exchange.jsonl"))
-    overlay = folder / "exchange.next.jsonl"
-    said = lines(overlay)[1:] if overlay.exists() else lines(folder / "exchange.jsonl")
-    return Exchange.of(json.loads(_MARKED.sub("_", json.dumps(said))))
+def read_exchange(folder: Path) -> Exchange:
+    """What is said in this exchange."""
+    return Exchange.of(lines(folder / "exchange.jsonl"))

@@ -6,7 +6,7 @@ def broken(rule: str) -> AssertionError:
     return AssertionError(f"broken rule: {rule}")
 
 
-def require(holds: bool, rule: str) -> None:  # noqa: FBT001 — reads as a sentence: require(this, "rule")
+def require(holds: bool, rule: str) -> None:
     """Refuse a stream that breaks a rule."""
     if not holds:
         raise broken(rule)

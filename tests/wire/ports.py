@@ -13,7 +13,7 @@ _free: list[int] = []
 def listening() -> socket.socket:
     """A socket on a port that no server of this process uses; it is used again after `give_back`."""
     while True:
-        port = _free.pop() if _free else random.randrange(_FIRST, _LAST)  # noqa: S311 — nothing is secret
+        port = _free.pop() if _free else random.randrange(_FIRST, _LAST)
         try:
             return socket.create_server(("127.0.0.1", port))
         except OSError:

@@ -63,12 +63,12 @@ def fragment(index: int | None, call_id: str | None, name: str | None, arguments
     return {key: value for key, value in entry.items() if value is not None}
 
 
-def calls(index: int | None, name: str, *, id: str | None = None, arguments: str | None = "") -> Chunk:  # noqa: A002 — the wire's word
+def calls(index: int | None, name: str, *, id: str | None = None, arguments: str | None = "") -> Chunk:
     """A call begins."""
     return delta(tool_calls=[fragment(index, id, name, arguments)])
 
 
-def more(index: int | None, arguments: str, *, id: str | None = None, name: str | None = None) -> Chunk:  # noqa: A002 — as above
+def more(index: int | None, arguments: str, *, id: str | None = None, name: str | None = None) -> Chunk:
     """More arguments; some servers repeat the id or the name."""
     return delta(tool_calls=[fragment(index, id, name, arguments)])
 
@@ -110,6 +110,6 @@ def turn(*chunks: Chunk, reason: str = "stop") -> list[Chunk]:
     return [opens(), *chunks, stops(reason), counts(7, 5)]
 
 
-def call_turn(name: str, *arguments: str, id: str = "call_1") -> list[Chunk]:  # noqa: A002 — the wire's word
+def call_turn(name: str, *arguments: str, id: str = "call_1") -> list[Chunk]:
     """A whole turn of one call."""
     return turn(calls(0, name, id=id), *[more(0, piece) for piece in arguments], reason="tool_calls")

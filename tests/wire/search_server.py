@@ -141,7 +141,7 @@ class SearchServer:
                 self.end_headers()
                 self.wfile.write(body)
 
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 — as the class that it is made of
+            def log_message(self, format: str, *args: Any) -> None:
                 pass
 
         with listening() as taken:

@@ -11,7 +11,6 @@
     times     how often it is sent; the last answer counts
     status, error, headers   the answer; `…` stands for any words of a message, and for any value of a header
     untold    words that are not in the answer
-    next      what differs in the new edition, and the decision that says so
 
 A row with `upstream` is played with and without `stream`. `--bless tests/wire/errors.jsonl` writes the answers of rows
 that have none: the whole message, of which a person keeps the words that matter.
@@ -121,8 +120,6 @@ def test_an_error_is_told_as_its_row_says(
     row: Json, *, stream: bool | None, stage: Stage, blessed: Path | None
 ) -> None:
     """Status, error and headers; all judges are content, and only where the row says so the upstream was asked."""
-    if stage.is_next:
-        row = {**row, **row.get("next", {})}
     case = stage.cases[f"case-error-{row['name']}"]
     body = {"model": case.name, "input": "Hi", **({} if stream is None else {"stream": stream}), **row.get("body", {})}
     upstream = upstream_of(row, case)

@@ -3,7 +3,7 @@
 Each folder of `exchanges/` is one behaviour:
 
     case.toml        what its model and its process need, where these are not the defaults (see cases.py)
-    exchange.jsonl   what is said, in the order of time, one line each; `exchange.next.jsonl` in the new edition
+    exchange.jsonl   what is said, in the order of time, one line each
 
 A line of exchange.jsonl is an object, and its first member says what it is:
 
@@ -48,7 +48,7 @@ def test_everything_is_said_as_the_exchange_has_it(folder: Path, stage: Stage, b
         pairs = [pair for new, old in zip(said, golden, strict=True) for pair in zip(new, old, strict=False)]
         same = {id(new): old for new, old in pairs if loosened(new, old) == old}
         write_lines(folder / "exchange.jsonl", [same.get(id(line), plain_headers(line)) for line in played.lines])
-    for lines, recorded in zip(said, read_exchange(folder, is_next=stage.is_next), strict=True):
+    for lines, recorded in zip(said, read_exchange(folder), strict=True):
         for line, expected in zip_longest(lines, recorded):
             asked = line is not None and line.keys() & {"ask", "search"}  # to the letter
             assert (line if asked else loosened(line, expected)) == expected

@@ -1,1 +1,1 @@
-"""Chat completions: requests become asks, chunks become deltas."""
+"""Chat completions."""

@@ -10,27 +10,16 @@ every call the index 0. A fragment begins a new call where
 Any other fragment continues the current call at its index. A call is opened when its name is known.
 """
 
-from typing import Any, Final
+from typing import Any
 
-import msgspec
+from ...emitter.deltas import Broke, CallArguments, CallOpened, Deltas, ProviderStateAdded
+from ...types.json import Json, as_object, as_text, decode, encode, is_object
+from ...types.problems import Problem
+from .state import state_of_call, without_signature
 
-from ...emitter.deltas import Broke, CallArguments, CallOpened, Delta, ProviderStateAdded
-from ...emitter.whole_calls import Brackets, is_object
-from ...protocol.problems import Problem
-from ..surrogates import SurrogateJoiner, mended, mended_all
-from .provider_state import Fields, state_of_call, without_signature
-
-RUN_UPSTREAM: Final = "srvtoolu_"
+_RUN_UPSTREAM = "srvtoolu_"
 """The prefix of the ids of calls that Claude's own server has run: clients must not run them."""
-
-MOST: Final = 2048
-"""Calls of one answer. Each is an item with several events, however short it is on the wire."""
-
-TOO_MANY: Final = Problem(
-    code="upstream_error", message=f"The model's server sent more than {MOST} tool calls in one answer."
-)
-
-NAMELESS: Final = Problem(code="upstream_error", message="The model's server sent a tool call without a name.")
+_NAMELESS = Problem("upstream_error", "The model's server sent a tool call without a name.")
 
 
 class _Call:
@@ -40,111 +29,80 @@ class _Call:
         self.key = key
         self.call_id = call_id
         self.name = ""
-        self.provider_state: Fields = {}
+        self.state: Json = {}
         self.arguments: list[str] = []
-        self.joiner = SurrogateJoiner()
-        self._brackets = Brackets()
-        self._pieces_read = 0
-        """How many pieces of the arguments `_brackets` has read."""
-        self._is_no_object = False
 
-    def is_complete(self) -> bool:
-        """Whether the arguments are a JSON object. Some servers repeat names: each piece is read once, in all."""
-        self._brackets.feed("".join(self.arguments[self._pieces_read :]))
-        self._pieces_read = len(self.arguments)
-        if self._is_no_object or not self._brackets.is_closed():
-            return False
-        self._is_no_object = not is_object("".join(self.arguments))  # more arguments cannot make it one
-        return not self._is_no_object
-
-    def is_json(self) -> bool:
-        """Whether the arguments are valid JSON, or none came."""
-        arguments = "".join(self.arguments)
-        try:
-            msgspec.json.decode(arguments.strip() or "{}")
-        except (ValueError, RecursionError):  # broken, not UTF-8, or nested too deeply
-            return False
-        return True
+    @property
+    def is_whole(self) -> bool:
+        """Whether its arguments are a complete object. They are decoded only where they can be."""
+        last = next((piece for piece in reversed(self.arguments) if piece.strip()), "")
+        return last.rstrip().endswith("}") and is_object("".join(self.arguments))
 
 
 class CallReader:
     """Reads the calls of one turn, and their provider state if `keeps_state`."""
 
-    def __init__(self, *, keeps_state: bool = False) -> None:
+    def __init__(self, *, keeps_state: bool) -> None:
         self._keeps_state = keeps_state
         self._at_index: dict[int, _Call] = {}
         self._calls: list[_Call] = []
-
-    @property
-    def are_complete(self) -> bool:
-        """Whether the arguments of every call are valid JSON or empty."""
-        return all(call.is_json() for call in self._calls)
 
     @property
     def any(self) -> bool:
         """Whether there has been a call."""
         return bool(self._calls)
 
-    def read(self, fragment: dict[str, Any]) -> list[Delta]:
+    @property
+    def are_complete(self) -> bool:
+        """Whether the arguments of every call are valid JSON or empty."""
+        return all(decode("".join(call.arguments).strip() or "{}") is not None for call in self._calls)
+
+    def read(self, fragment: Json) -> Deltas:
         """The deltas of one entry of `delta.tool_calls`."""
-        function = fragment.get("function")
-        if not isinstance(function, dict):
-            function = {}
+        function = as_object(fragment.get("function"))
         index = fragment.get("index")
-        call_id = _text(fragment.get("id"))
-        name = _text(function.get("name"))
+        call_id, name = as_text(fragment.get("id")), as_text(function.get("name"))
         if self._keeps_state:
             call_id = without_signature(call_id)
         if not (call_id or name or function.get("arguments") or self._calls):
             return []  # an empty entry where there is no call at all
         call = self._call(index if isinstance(index, int) else 0, call_id, name)
-        if len(self._calls) > MOST or call.call_id.startswith(RUN_UPSTREAM):
-            return [Broke(TOO_MANY)] if len(self._calls) > MOST else []
-        state = self._new_state(call, fragment)
-        deltas: list[Delta] = []
+        if call.call_id.startswith(_RUN_UPSTREAM):
+            return []
+        deltas: Deltas = []
+        state = self._new_state(call, fragment) if self._keeps_state else {}
         if call.name and state:
             deltas.append(ProviderStateAdded(state, call.key))
         if name and not call.name:
             call.name = name
             call.call_id = call.call_id or call_id
-            deltas.append(CallOpened(call.key, name, call.call_id, call.provider_state))
+            deltas.append(CallOpened(call.key, name, call.call_id, call.state))
             if waiting := "".join(call.arguments):
                 deltas.append(CallArguments(call.key, waiting))
-        arguments = call.joiner.add(_arguments(function.get("arguments")))
-        if arguments:
+        if arguments := _arguments(function.get("arguments")):
             call.arguments.append(arguments)
             if call.name:
                 deltas.append(CallArguments(call.key, arguments))
         return deltas
 
-    def rest(self) -> list[Delta]:
-        """The deltas that were held back, at the end of the stream."""
-        deltas: list[Delta] = []
-        for call in self._calls:
-            if call.call_id.startswith(RUN_UPSTREAM):
-                continue
-            if not call.name:
-                return [*deltas, Broke(NAMELESS)]
-            if rest := call.joiner.rest():
-                deltas.append(CallArguments(call.key, rest))
-        return deltas
+    def rest(self) -> Deltas:
+        """What is wrong with the calls at the end of the stream."""
+        nameless = any(not call.name and not call.call_id.startswith(_RUN_UPSTREAM) for call in self._calls)
+        return [Broke(_NAMELESS)] if nameless else []
 
-    def _new_state(self, call: _Call, fragment: dict[str, Any]) -> Fields:
+    @staticmethod
+    def _new_state(call: _Call, fragment: Json) -> Json:
         """The provider state in this fragment that is new: some servers repeat it on each fragment."""
-        if not self._keeps_state:
-            return {}
-        new = {name: value for name, value in state_of_call(fragment).items() if call.provider_state.get(name) != value}
-        if new:
-            call.provider_state = call.provider_state | new
+        new = {name: value for name, value in state_of_call(fragment).items() if call.state.get(name) != value}
+        call.state = call.state | new
         return new
 
     def _call(self, index: int, call_id: str, name: str) -> _Call:
         current = self._at_index.get(index)
         if current is not None and not _begins_another(current, call_id, name):
             return current
-        call = _Call(len(self._calls), call_id)
+        call = self._at_index[index] = _Call(len(self._calls), call_id)
         self._calls.append(call)
-        self._at_index[index] = call
         return call
 
 
@@ -153,19 +111,9 @@ def _begins_another(current: _Call, call_id: str, name: str) -> bool:
         return False
     if call_id or current.call_id:
         return bool(call_id) and call_id != current.call_id
-    return name != current.name or current.is_complete()
-
-
-def _text(value: Any) -> str:
-    return mended(value) if isinstance(value, str) else ""
+    return name != current.name or current.is_whole
 
 
 def _arguments(value: Any) -> str:
     """The arguments as text. A few servers send a JSON object in place of a string."""
-    match value:
-        case str():
-            return value
-        case dict():
-            return msgspec.json.encode(mended_all(value)).decode()
-        case _:
-            return ""
+    return encode(value).decode() if isinstance(value, dict) else as_text(value)

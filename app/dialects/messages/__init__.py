@@ -1,1 +1,1 @@
-"""Anthropic's Messages API: requests become asks, events become deltas."""
+"""Anthropic's Messages API, of Anthropic and of others that offer it."""

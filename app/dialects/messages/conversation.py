@@ -1,140 +1,122 @@
-"""Converts the entries of a prompt to the system prompt and the messages of the Messages API.
+"""Entries of a prompt -> the system prompt and the messages of the Messages API.
 
-Messages of the user and of the assistant alternate; one of the system may follow the user's. The outputs of calls come
+Messages of the user and of the assistant alternate; a later system entry is text of the user. The outputs of calls come
 first in the message after them, then what the user says. The texts, reasoning and calls of the assistant keep their
 order.
 """
 
+from base64 import b64decode
 from collections.abc import Iterable
-from itertools import takewhile
-from typing import Any, Final, NamedTuple, assert_never
 
-import msgspec
+from ...fetching.media_types import sniffed_base64
+from ...fetching.policy import is_data_uri
+from ...prompt import nouns as n
+from ...prompt.history import EMPTY_OUTPUT
+from ...types.json import Json, decode
+from ...types.problems import Warnings, refuse
+from ..cache_marks import MARKED, ends_to_mark
+from .blocks import blocks_of
 
-from ...prompt.nouns import (
-    Assistant,
-    AssistantMessage,
-    Call,
-    Entry,
-    PastThought,
-    Piece,
-    ProviderState,
-    System,
-    ToolOutput,
-    User,
-)
-from ...protocol.problems import refuse
-from ...protocol.warnings import ClientWarning
-from ..wire import ADDED
-from .block_state import blocks_of
-from .cited_text import put_citations_back
-from .content_blocks import part_block, result_block, text_block
-
-Json = dict[str, Any]
-
-GO_ON: Final = "Continue."
+_GO_ON = "Continue."
 """What the user says where a conversation begins or ends with the assistant, which the API refuses."""
+_TEXTS = ("text/", "application/json", "application/xml")
+"""How the media types of files begin that are sent as text: the API takes only PDF as data."""
 
 
-class MessageList(NamedTuple):
-    """The system prompt and the messages, and what was added to them."""
-
-    system: list[Json]
-    messages: list[Json]
-    warnings: list[ClientWarning]
-
-
-def to_conversation(entries: Iterable[Entry], *, late_system: bool = False) -> MessageList:
-    """The system prompt is made of the system entries before any other; later ones become text of the user.
-
-    `late_system`: the model takes messages of the role `system`, if one directly follows a message of the user, and
-    the assistant's follows it. So an entry before what the user says comes after it.
-    """
-    entries = tuple(entries)
-    head = list(takewhile(lambda entry: isinstance(entry, System), entries))
-    system = [text_block(entry.text) for entry in head if isinstance(entry, System)]
+def conversation(entries: Iterable[n.Entry], warnings: Warnings) -> tuple[list[Json], list[Json]]:
+    """The system prompt, made of the system entries before any other, and the messages."""
+    system: list[Json] = []
     messages: list[Json] = []
-    waiting: list[System] = []
-    for entry in entries[len(head) :]:
-        if late_system and isinstance(entry, System):
-            waiting.append(entry)
+    for entry in entries:
+        if isinstance(entry, n.System) and not messages:
+            system.append(_text(entry.text))
             continue
-        if isinstance(entry, Assistant):
-            _add_system(messages, waiting)
-            waiting = []
-        role = "assistant" if isinstance(entry, Assistant) else "user"
-        blocks = _blocks(entry)
+        role, blocks = "assistant" if isinstance(entry, n.Assistant) else "user", _blocks(entry)
         if messages and messages[-1]["role"] == role:
             messages[-1]["content"] += blocks
         elif blocks:
             messages.append({"role": role, "content": blocks})
-    _add_system(messages, waiting)
-    _refuse_blank(messages)
-    return MessageList(system, messages, _complete(messages))
-
-
-def _add_system(messages: list[Json], entries: list[System]) -> None:
-    """Adds these entries after the message of the user that is last; without one, as text of the user."""
-    if not entries:
-        return
-    if messages and messages[-1]["role"] == "user":
-        messages.append({"role": "system", "content": [text_block(entry.text) for entry in entries]})
-    else:
-        messages.append({"role": "user", "content": [block for entry in entries for block in _blocks(entry)]})
-
-
-def _blocks(entry: Entry) -> list[Json]:
-    match entry:
-        case System():
-            return [text_block(f"<system>\n{entry.text}\n</system>")]
-        case User():
-            return [part_block(part) for part in entry.parts]
-        case Assistant():
-            blocks: list[Json] = []
-            for piece in entry.pieces:
-                if isinstance(piece, ProviderState):
-                    put_citations_back(blocks, piece.fields)
-                blocks += _piece_blocks(piece)
-            return blocks
-        case ToolOutput():
-            return [result_block(entry.call_id, entry.parts, failed=entry.failed)]
-        case _:
-            assert_never(entry)
-
-
-def _piece_blocks(piece: Piece) -> list[Json]:
-    match piece:
-        case AssistantMessage():
-            return [text_block(part.text) for part in piece.parts]
-        case PastThought():
-            return []  # the text of the state that follows it
-        case ProviderState():
-            return blocks_of(piece.fields)
-        case Call():
-            arguments = msgspec.json.decode(piece.arguments)
-            return [{"type": "tool_use", "id": piece.id, "name": piece.name, "input": arguments}]
-        case _:
-            assert_never(piece)
-
-
-def _refuse_blank(messages: list[Json]) -> None:
-    """Refuses a prompt that is nothing but white space, as the API does."""
     if len(messages) == 1 and all(not block.get("text", "-").strip() for block in messages[0]["content"]):
         raise refuse("invalid_value", "'input' must not be blank: this model refuses empty text.", "input")
+    for at, where in ((0, "begins"), (-1, "ends")):
+        if not messages or messages[at]["role"] == "assistant":
+            messages.insert(len(messages) if at else 0, {"role": "user", "content": [_text(_GO_ON)]})
+            told = f"The user's message '{_GO_ON}' was added: the API wants a conversation that {where} with the user."
+            warnings.add("input", "added", told)
+    return system, messages
 
 
-def _complete(messages: list[Json]) -> list[ClientWarning]:
-    """Makes the user begin and end the conversation."""
-    warnings: list[ClientWarning] = []
-    if not messages or messages[0]["role"] == "assistant":
-        messages.insert(0, {"role": "user", "content": [text_block(GO_ON)]})
-        warnings.append(_added("begins"))
-    if messages[-1]["role"] == "assistant":
-        messages.append({"role": "user", "content": [text_block(GO_ON)]})
-        warnings.append(_added("ends"))
-    return warnings
+def _text(text: str) -> Json:
+    return {"type": "text", "text": text}
 
 
-def _added(where: str) -> ClientWarning:
-    details = f"The user's message '{GO_ON}' was added: the API wants a conversation that {where} with the user."
-    return ClientWarning("input", ADDED, details)
+def _blocks(entry: n.Entry) -> list[Json]:
+    match entry:
+        case n.System():
+            return [_text(f"<system>\n{entry.text}\n</system>")]
+        case n.User():
+            return [{**_part(part), MARKED: True} if part.ends_cached else _part(part) for part in entry.parts]
+        case n.Assistant():
+            return [block for piece in entry.pieces for block in _piece(piece)]
+        case n.ToolOutput():
+            content = [_part(part) for part in entry.parts] or [_text(EMPTY_OUTPUT)]
+            block: Json = {"type": "tool_result", "tool_use_id": entry.call_id, "content": content}
+            if entry.failed and not n.media_of(entry.parts):  # servers refuse an error that is not text alone
+                block["is_error"] = True
+            return [{**block, MARKED: True} if any(part.ends_cached for part in entry.parts) else block]
+
+
+def _piece(piece: n.Piece) -> list[Json]:
+    match piece:
+        case n.AssistantMessage():
+            return [_text(part.text) for part in piece.parts]
+        case n.ProviderState():
+            return blocks_of(piece.fields)
+        case n.Call():
+            return [{"type": "tool_use", "id": piece.id, "name": piece.name, "input": decode(piece.arguments)}]
+        case _:
+            return []  # reasoning: it is in the state that follows it
+
+
+def _part(part: n.Part) -> Json:
+    match part:
+        case n.Text():
+            return _text(part.text)
+        case n.Image():
+            return {"type": "image", "source": _source(part.url, "image/png")}
+        case n.File():
+            return {"type": "document", "source": _document(part.url), "title": part.name}
+        case _:
+            return _text("[A recording was left out here: this model cannot hear audio.]")
+
+
+def _source(url: str, otherwise: str) -> Json:
+    if not is_data_uri(url):
+        return {"type": "url", "url": url}
+    head, _, data = url.partition(",")
+    declared = head[5:].partition(";")[0].lower()
+    return {"type": "base64", "media_type": sniffed_base64(data) or declared or otherwise, "data": data}
+
+
+def _document(url: str) -> Json:
+    source = _source(url, "application/pdf")
+    if source.get("media_type", "").startswith(_TEXTS):
+        try:
+            return {"type": "text", "media_type": "text/plain", "data": b64decode(source["data"]).decode()}
+        except ValueError:  # no base64, or no UTF-8: the server says what is wrong with it
+            pass
+    return source
+
+
+def mark_to_cache(
+    tools: list[Json], system: list[Json], messages: list[Json], mark: Json | None, *, automatic: bool
+) -> None:
+    """Puts the mark on the blocks up to which the prompt is cached. `automatic`: not only where the client did."""
+    rows = [*[message["content"] for message in messages], system, tools]
+    of_client = [(row, at) for row, held in enumerate(rows) for at, each in enumerate(held) if each.pop(MARKED, 0)]
+    if mark is None:
+        return
+    ends = [(row, len(content) - 1) for row, content in enumerate(rows) if content]
+    users = [end for end in ends[: len(messages)] if messages[end[0]]["role"] == "user"]
+    for row, at in ends_to_mark(of_client, users, ends[len(messages) :], automatic=automatic):
+        rows[row][at] = {**rows[row][at], MARKED: mark}

@@ -1,1 +1,1 @@
-"""Relays servers that have the Responses API themselves: their events are passed on."""
+"""The Responses API of other servers: their events are passed on, with our numbers and public names."""

@@ -1,57 +1,101 @@
-// The page: its views, what it sends, and its keyboard shortcuts.
+// The page: what its address names, the key, the theme, and keyboard shortcuts.
 
-import { tabs } from "./controls.js";
-import { Form } from "./form.js";
-import { goTo, placeOf } from "./route.js";
-import { Run } from "./run.js";
-import * as snippets from "./snippets.js";
-import { Watch } from "./watch.js";
+import { feed, get } from "./api.js";
+import { h, note, redraw } from "./dom.js";
+import { turnList } from "./list.js";
+import { form } from "./send.js";
+import { talkView } from "./talk.js";
+import { turnView } from "./turn.js";
 
+const AGAIN = 700; // milliseconds between two looks at a turn that runs
 const $ = (id) => document.getElementById(id);
 
-let running = null;
-const form = new Form();
-const watch = new Watch(() => form.headers());
-const showView = tabs(document.querySelector("body > header .tabs"), document, (tab) => {
-  const view = tab.id.replace("tab-", "");
-  if (view !== "try") watch.listen();
-  if (placeOf(location.hash).view !== view) goTo(view);
-});
+let about = {};
+let listening = null;
+let showing = new AbortController(); // what is shown now
+let heard = () => {}; // what is shown hears of what is new in the list, too
+let page = null; // the elements of a new request, which stay
+const list = turnList($("turns"), $("filter"), (query) => goTo(location.hash.slice(1).split("?")[0], query));
 
-async function send() {
-  const body = form.request({ complete: true });
-  if (!body) return;
-  stop();
-  const mine = (running = new Run(body.model));
-  $("runs").replaceChildren(mine.element);
-  if (isNarrow()) $("runs").scrollIntoView(); // it is below the form
-  $("stop").disabled = false;
-  const headers = form.headers();
-  await Promise.all([mine.send(body, headers), mine.preview(body, headers)]);
-  if (running === mine) $("stop").disabled = true;
-  if (mine.needsKey) form.listModels();
+/** Writes an address; the filters of the list belong to it. */
+function goTo(path, query = location.hash.split("?")[1] ?? "") {
+  history.replaceState(null, "", `#${path}${query ? `?${query}` : ""}`);
 }
 
-function stop() {
-  running?.stop();
-  $("stop").disabled = true;
+function showState(words, status) {
+  $("state").textContent = status === 401 ? "Enter a key of this server above to see your turns." : words;
+  if (status === 401) list.empty();
 }
 
-function isNarrow() {
-  return matchMedia("(max-width: 760px)").matches;
+function listen() {
+  listening?.abort();
+  listening = new AbortController();
+  list.empty();
+  feed((news) => (list.told(news), heard(news)), showState, listening.signal);
 }
 
-function show(view) {
-  showView($(`tab-${view}`));
+const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+
+/** All about the turn of this request, if it is kept: it comes to the list a moment later. */
+async function kept(id) {
+  for (let tries = 0; tries < 10 && $("state").textContent === ""; tries += 1) {
+    const row = list.byId(id);
+    if (row) return get(`/inspector/turns/${row.number}`).catch(() => null);
+    await pause(100);
+  }
+  return null;
 }
 
-/** What the address names. */
-function follow() {
-  const { view, number, tab, filters } = placeOf(location.hash);
-  if (filters !== null) watch.filterBy(filters);
-  show(view);
-  if (view === "watch" && number !== null) watch.openTurn(number, tab);
-  if (view === "sessions" && number !== null) watch.openSession(number);
+function toConversation({ row }) {
+  const { conversation } = list.row(row.number) ?? {};
+  if (list.turnsOf(conversation) < 2) return null;
+  return h("a", { className: "button", href: `#conversation/${conversation}` }, "Conversation");
+}
+
+async function showTurn(number, tab, signal) {
+  let view = null;
+  for (;;) {
+    const detail = await get(`/inspector/turns/${number}`, signal);
+    if (signal.aborted) return;
+    if (view) view.show(detail);
+    else {
+      const shown = (name) => goTo(`turn/${number}/${name}`);
+      view = turnView(detail, { tab, shown, links: [toConversation] });
+      $("view").replaceChildren(view.element);
+    }
+    if (detail.row.state !== "running") return;
+    await pause(AGAIN);
+  }
+}
+
+/** Shows a conversation, and again whenever something in it changes. */
+async function showTalk(number, signal) {
+  const draw = async () => {
+    const { turns } = await get(`/inspector/conversations/${number}`, signal);
+    if (!signal.aborted) redraw($("view"), [talkView(number, turns)]);
+  };
+  heard = ({ rows }) => !signal.aborted && rows.some((row) => row.conversation === number) && draw().catch(() => {});
+  await draw();
+}
+
+/** Shows what the address names. */
+async function follow({ first = false } = {}) {
+  const [path, query = ""] = location.hash.slice(1).split("?");
+  const [kind, number, tab] = path.split("/");
+  showing.abort();
+  showing = new AbortController();
+  const { signal } = showing;
+  if (first || query) list.filterBy(query);
+  else goTo(path, list.query());
+  list.choose(kind ? `#${kind}/${number}` : "#");
+  try {
+    if (kind === "turn") await showTurn(Number(number), tab, signal);
+    else if (kind === "conversation") await showTalk(Number(number), signal);
+    else $("view").replaceChildren(...(page ??= form(about, kept)));
+  } catch (error) {
+    if (!signal.aborted) $("view").replaceChildren(note(error.message, "notice"));
+  }
+  if (!first && matchMedia("(max-width: 760px)").matches) $("view").scrollIntoView();
 }
 
 function paint(theme) {
@@ -60,61 +104,51 @@ function paint(theme) {
 }
 
 function otherTheme() {
-  const dark = document.documentElement.dataset.theme || (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-  paint(dark === "dark" ? "light" : "dark");
+  const dark = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  paint((document.documentElement.dataset.theme ?? dark) === "dark" ? "light" : "dark");
 }
 
-async function copy(language) {
-  const body = form.request({ complete: false });
-  if (!body) return;
-  const text = snippets[language](body, { base: `${location.origin}/v1`, key: $("key").value });
-  $("copied").dataset.text = text;
-  try {
-    await navigator.clipboard.writeText(text);
-    $("copied").textContent = "copied";
-  } catch {
-    $("copied").textContent = "clipboard blocked"; // browsers let only safe origins write there
-  }
-  setTimeout(() => ($("copied").textContent = ""), 1500);
-}
-
-$("ask").addEventListener("submit", (event) => {
-  event.preventDefault();
-  send();
-});
-$("stop").addEventListener("click", stop);
-$("key").addEventListener("change", () => {
-  sessionStorage.setItem("key", $("key").value);
-  form.listModels();
-  watch.stop();
-  follow();
-});
-$("theme").addEventListener("click", otherTheme);
-$("help").addEventListener("click", () => $("keys").showModal());
-$("single-keys").checked = localStorage.getItem("single-keys") !== "off";
-$("single-keys").addEventListener("change", () => localStorage.setItem("single-keys", $("single-keys").checked ? "on" : "off"));
-for (const button of document.querySelectorAll("[data-copy]")) button.addEventListener("click", () => copy(button.dataset.copy));
+const shortcuts = {
+  "/": () => $("filter").elements.text.focus(),
+  n: () => (location.hash = ""),
+  j: () => list.step(1),
+  k: () => list.step(-1),
+  t: otherTheme,
+  "?": () => $("keys").showModal(),
+};
 
 document.addEventListener("keydown", (key) => {
   if ($("keys").open) return;
-  if (key.key === "Enter" && (key.ctrlKey || key.metaKey)) return $("view-try").hidden || $("ask").requestSubmit();
-  if (key.key === "Escape" && !$("view-try").hidden) return stop();
-  if (key.target.closest("input, textarea, select") || key.ctrlKey || key.metaKey || key.altKey) return;
-  const act = {
-    "/": () => ($("view-watch").hidden ? (show("try"), $("input").focus()) : $("filter").elements.text.focus()),
-    "1": () => show("try"),
-    "2": () => (show("watch"), $("turns").focus()),
-    "3": () => (show("sessions"), $("sessions").focus()),
-    t: otherTheme,
-    "?": () => $("keys").showModal(),
-  }[key.key];
-  if (act && $("single-keys").checked) {
+  const field = key.target.closest("input:not([type=checkbox]), textarea, select");
+  if (key.key === "Enter" && (key.ctrlKey || key.metaKey)) (field?.form ?? $("ask"))?.requestSubmit();
+  else if (key.key === "Escape" && field?.form === $("filter")) $("filter").reset();
+  else if (key.key === "Escape") $("stop")?.click();
+  else if (field || key.ctrlKey || key.metaKey || key.altKey) return;
+  else if (/^Arrow(Up|Down)$/.test(key.key) && $("turns").contains(document.activeElement)) {
+    list.step(key.key === "ArrowDown" ? 1 : -1);
     key.preventDefault();
-    act();
+  } else if (shortcuts[key.key] && $("single").checked) {
+    shortcuts[key.key]();
+    key.preventDefault();
   }
 });
 
+$("theme").addEventListener("click", otherTheme);
+$("help").addEventListener("click", shortcuts["?"]);
+$("single").checked = localStorage.getItem("single") !== "off";
+$("single").addEventListener("change", () => localStorage.setItem("single", $("single").checked ? "on" : "off"));
+$("key").value = sessionStorage.getItem("key") ?? "";
+$("key").addEventListener("change", () => {
+  sessionStorage.setItem("key", $("key").value);
+  page = null; // it may use other models
+  listen();
+  follow();
+});
+window.addEventListener("hashchange", () => follow());
 if (localStorage.getItem("theme")) paint(localStorage.getItem("theme"));
-form.listModels();
-window.addEventListener("popstate", follow); // such as for a link of a conversation to one of its turns
-if (location.hash) follow();
+about = await get("/inspector/about");
+$("version").textContent = about.version;
+$("key-label").hidden = about.key === "none";
+$("key").classList.toggle("needed", about.key === "needed");
+listen();
+follow({ first: true });

@@ -11,14 +11,10 @@ from typing import TypeVar
 
 import pytest
 
-from tests.wire.cases import Stage
 from tests.wire.fields.field_samples import ELSEWHERE, MEMBERS, TABLE, Case, cases
 from tests.wire.fields.lanes import Lane, Outcome, is_about, open_lanes, place_of
 from tests.wire.fields.quiet_fields import REASONS, reason
 from tests.wire.web_site import PDF, Site, page
-
-GONE = TABLE.with_name("outcomes.next.txt")
-"""Lines that differ in the new edition: `local_shell` and `stream_id` are gone (design, decisions)."""
 
 pytestmark = pytest.mark.timeout(300)
 """The first test sends all requests: 1,900."""
@@ -47,15 +43,13 @@ def in_each(lanes: list[Lane], work: Callable[[Lane], T]) -> list[T]:
         return list(pool.map(work, lanes))
 
 
-def test_the_table_says_what_each_lane_does(lanes: list[Lane], rows: Rows, stage: Stage, blessed: Path | None) -> None:
+def test_the_table_says_what_each_lane_does(lanes: list[Lane], rows: Rows, blessed: Path | None) -> None:
     words = {case.name: [outcome.word for outcome in outcomes] for case, outcomes in rows}
     words |= {case.name: sorted({lane.frame(case) for lane in lanes}) for case in cases() if case.frame}
     table = [f"{name}: {', '.join(each)}" for name, each in words.items()]
     if blessed == TABLE.parent:
         TABLE.write_text("\n".join([*table, ""]))
     told = {line.rpartition(": ")[0]: line for line in TABLE.read_text().splitlines()}
-    if stage.is_next:
-        told |= {line.rpartition(": ")[0]: line for line in GONE.read_text().splitlines()}
     changed = list(unified_diff(list(told.values()), table, lineterm="", n=0))
     assert changed == [], "\n".join(changed)
 

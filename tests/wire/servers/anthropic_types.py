@@ -34,7 +34,7 @@ def _faults(adapter: TypeAdapter[Any], value: Json) -> list[str]:
 @cache
 def _adapters() -> dict[str, TypeAdapter[Any]]:
     """Made when they are first needed: the package takes a second to import."""
-    from anthropic.types import ErrorResponse, Message, RawMessageStreamEvent  # noqa: PLC0415 — as above
+    from anthropic.types import ErrorResponse, Message, RawMessageStreamEvent
 
     return {
         "event": TypeAdapter(RawMessageStreamEvent),

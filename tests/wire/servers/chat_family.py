@@ -154,7 +154,7 @@ class ChatModelUpstream(ModelUpstream, ChatUpstream):
             ]
         return list(dict.fromkeys(found))
 
-    def normal(self, key: str, value: Any) -> Any:  # noqa: ARG002 — some servers read one key with more leeway
+    def normal(self, key: str, value: Any) -> Any:
         """Read what came back."""
         return value
 

@@ -123,7 +123,7 @@ class CohereUpstream(ModelUpstream, ScriptedUpstream):
                 )
         return found
 
-    def frame(self, step: Json, ask: Ask) -> bytes:  # noqa: ARG002 — the other wire formats fill in from it
+    def frame(self, step: Json, ask: Ask) -> bytes:
         """Frame one event as Cohere does, with its name."""
         return f"event: {step['type']}\ndata: {json.dumps(step)}\n\n".encode()
 
@@ -131,7 +131,7 @@ class CohereUpstream(ModelUpstream, ScriptedUpstream):
         """End the stream as Cohere does."""
         return b"data: [DONE]\n\n"
 
-    def error_body(self, status: int, message: str) -> Json:  # noqa: ARG002 — the status is told in the head alone
+    def error_body(self, status: int, message: str) -> Json:
         """Word an error as Cohere does."""
         return {"id": "err_1", "message": message}
 

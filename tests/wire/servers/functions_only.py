@@ -205,7 +205,7 @@ class LlamaCppResponses(FunctionsUpstream):
         """Without positions."""
         return llama_cpp(answer(*items))
 
-    def thought(self, item_id: str, shown: list[str], encrypted: str) -> list[ScriptedItem]:  # noqa: ARG002 — it hides none
+    def thought(self, item_id: str, shown: list[str], encrypted: str) -> list[ScriptedItem]:
         """Say it as text."""
         if not shown:
             return []

@@ -160,7 +160,7 @@ class GeminiUpstream(ModelUpstream):
             return [f"the call {call} was signed {shortened(signed)}, not {shortened(_signature(part))}"]
         return []
 
-    def frame(self, step: Json, ask: Ask) -> bytes:  # noqa: ARG002 — the other wire formats fill in from it
+    def frame(self, step: Json, ask: Ask) -> bytes:
         """Frame one chunk as Google does, without escapes."""
         return b"data: " + json.dumps(step, ensure_ascii=False).encode() + b"\r\n\r\n"
 

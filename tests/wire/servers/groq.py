@@ -15,7 +15,7 @@ class GroqUpstream(ChatModelUpstream):
         """Say it as `reasoning`."""
         return [] if isinstance(word, Hides) else [{"reasoning": piece} for piece in pieces(word.text)]
 
-    def must_come_back(self, answer: Answer) -> Json:  # noqa: ARG002 — thoughts are told, and wanted back by nobody
+    def must_come_back(self, answer: Answer) -> Json:
         """Nothing."""
         return {}
 

@@ -30,7 +30,7 @@ class MistralUpstream(ChatModelUpstream):
         """Say it as a part of a list."""
         return [] if isinstance(word, Hides) else [{"content": [_thinking(piece)]} for piece in pieces(word.text)]
 
-    def must_come_back(self, answer: Answer) -> Json:  # noqa: ARG002 — the others of its family look
+    def must_come_back(self, answer: Answer) -> Json:
         """Nothing: Mistral takes thoughts back, but does not ask for them."""
         return {}
 

@@ -107,7 +107,7 @@ class OllamaUpstream(ModelUpstream, ScriptedUpstream):
             return [f"thinking must come back as it was: {thoughts}, not {shortened(message.get('thinking'))}"]
         return []
 
-    def error_body(self, status: int, message: str) -> Json:  # noqa: ARG002 — the status is told in the head alone
+    def error_body(self, status: int, message: str) -> Json:
         """Word an error as Ollama does."""
         return {"error": message}
 

@@ -14,11 +14,11 @@ class OpenAIUpstream(ChatModelUpstream):
     count = Count(cached=CACHED, reasoning=REASONING)
     unknown_settings = frozenset({"max_tokens"})
 
-    def thought_delta(self, word: Thinks | Hides) -> list[Json]:  # noqa: ARG002 — that is the point
+    def thought_delta(self, word: Thinks | Hides) -> list[Json]:
         """Nothing: the Chat API keeps thoughts to itself."""
         return []
 
-    def must_come_back(self, answer: Answer) -> Json:  # noqa: ARG002 — as above
+    def must_come_back(self, answer: Answer) -> Json:
         """Nothing."""
         return {}
 

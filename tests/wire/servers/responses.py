@@ -46,7 +46,7 @@ class ResponsesUpstream(ScriptedUpstream):
             found.append("input is missing")
         return found
 
-    def frame(self, step: Json, ask: Ask) -> bytes:  # noqa: ARG002 — the same for every ask
+    def frame(self, step: Json, ask: Ask) -> bytes:
         """Frame it as OpenAI does."""
         return f"event: {step.get('type')}\ndata: {json.dumps(step)}\n\n".encode()
 

@@ -96,11 +96,11 @@ class ScriptedUpstream:
         """Say how this server words an error."""
         return {"error": {"message": message, "type": "invalid_request_error", "code": str(status), "param": None}}
 
-    def refusal(self, ask: Ask, faults: list[str]) -> Status:  # noqa: ARG002 — some servers look at the ask again
+    def refusal(self, ask: Ask, faults: list[str]) -> Status:
         """Say how this server answers an ask it refuses."""
         return Status(400, self.error_body(400, "; ".join(faults)))
 
-    def beside(self, ask: Ask) -> Status | None:  # noqa: ARG002 — most servers have no other address
+    def beside(self, ask: Ask) -> Status | None:
         """The answer to a request that asks no model, such as one to count tokens. It follows no script."""
         return None
 
@@ -209,14 +209,14 @@ class ScriptedUpstream:
             return []
         return self.faults(ask) if isinstance(body, dict) else ["the body is not a JSON object"]
 
-    async def _step(self, step: Step, ask: Ask, writer: asyncio.StreamWriter) -> bool:  # noqa: C901 — one case per step
+    async def _step(self, step: Step, ask: Ask, writer: asyncio.StreamWriter) -> bool:
         """Do one step. Says whether the connection is still open."""
         match step:
             case Pause(seconds):
                 await asyncio.sleep(seconds)
             case Latch():
                 step.reached.set()
-                while not step.is_open:  # noqa: ASYNC110 — opened from another thread, and a test's wait is short
+                while not step.is_open:
                     await asyncio.sleep(0.002)
             case Hang():
                 await asyncio.Event().wait()

@@ -1,1 +1,0 @@
-"""Compaction: a conversation is summarized, and continues from the summary."""

@@ -1,1 +1,0 @@
-"""Types of the Responses API: requests, items, events, response, problems. No logic and no I/O."""

@@ -1,1 +1,0 @@
-"""Searches the web for clients. The server that searches is a setting."""

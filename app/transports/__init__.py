@@ -1,1 +1,0 @@
-"""The I/O with clients: receives requests and sends events."""

@@ -1,1 +1,0 @@
-"""What several processes of one server share: their table in memory, the port, and messages from their supervisor."""

@@ -1,6 +1,0 @@
-"""`python -m next`."""
-
-from .cli.main import main
-
-if __name__ == "__main__":
-    main()

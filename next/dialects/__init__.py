@@ -1,1 +1,0 @@
-"""One folder for each API of model servers."""

@@ -1,1 +1,0 @@
-"""Anthropic's Messages API, of Anthropic and of others that offer it."""

@@ -1,1 +1,0 @@
-"""What a model says, as deltas, becomes events."""

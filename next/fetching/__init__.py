@@ -1,1 +1,0 @@
-"""Pictures and files at addresses that clients name."""

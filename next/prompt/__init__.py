@@ -1,1 +1,0 @@
-"""What a model is asked, in no dialect."""

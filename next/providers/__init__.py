@@ -1,1 +1,0 @@
-"""What is known of providers: facts, and words of their errors."""

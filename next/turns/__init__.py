@@ -1,1 +1,0 @@
-"""One response in one task."""

@@ -1,1 +1,0 @@
-"""Model servers: they are asked, and their answers are read."""

@@ -1,0 +1,118 @@
+"""The server does what it says of itself: whatever its own description allows, it answers as that promises."""
+
+import json
+import os
+from typing import Any
+
+import httpx
+import jsonschema  # type: ignore[import-untyped]  # it brings no types
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from tests.wire.configuration import Key, Model, Settings, Upstream
+from tests.wire.event_stream import events_of
+from tests.wire.program import serving
+
+EXAMPLES = int(os.environ.get("OPENAPI_EXAMPLES", "30"))
+"""For each operation; `make openapi` tries many more."""
+OPERATIONS = [
+    "POST /v1/responses",
+    "GET /v1/responses",
+    "POST /v1/responses/compact",
+    "POST /v1/responses/input_tokens",
+    "POST /v1/alpha/search",
+    "GET /v1/models",
+    "GET /v1/models/{name}",
+    "GET /health/live",
+    "GET /health/ready",
+]
+
+
+@pytest.fixture(scope="module")
+def described(demo_url: str) -> Any:
+    """The description, as it is served."""
+    answer = httpx.get(f"{demo_url}/openapi.json")
+    assert answer.headers["content-type"] == "application/json"
+    return answer.json()
+
+
+def schema_of(described: Any, name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}", "components": described["components"]}
+
+
+def test_every_operation_is_described(described: Any) -> None:
+    result = [f"{method.upper()} {path}" for path, methods in described["paths"].items() for method in methods]
+    assert sorted(result) == sorted(OPERATIONS)
+
+
+def test_every_schema_is_used(described: Any) -> None:
+    """What only the server keeps of a request is no part of the description."""
+    written = json.dumps(described)
+    unused = [name for name in described["components"]["schemas"] if f'/schemas/{name}"' not in written]
+    assert unused == []
+
+
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_whatever_the_description_allows_is_answered_as_it_promises(
+    demo_url: str, described: Any, operation: str
+) -> None:
+    from tests.clients import described_api
+
+    method, path = operation.split()
+    searches = path.endswith("/search")  # a 501: this server has no search service
+
+    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), database=None)
+    @given(case=described_api.requests(described, method, path))
+    def check(case: Any) -> None:
+        if isinstance(case.body, dict) and isinstance(case.body.get("model"), str):
+            case.body["model"] = "demo"  # any other is a 404, and nothing more is seen
+        described_api.ask(case, demo_url, may_fail=searches)
+
+    check()
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("prompt", ["Hi", "think and tell me the weather", "refuse", "cut"])
+def test_a_whole_stream_is_what_the_description_promises(
+    demo_url: str, described: Any, prompt: str, *, stream: bool
+) -> None:
+    from tests.clients import described_api
+
+    operation = described_api.operation(described, "POST", "/v1/responses")
+    body: Any = {"model": "demo", "input": prompt, "stream": stream}
+    fails = prompt == "cut" and not stream
+    case = operation.Case(body=body, media_type="application/json")
+    answer = described_api.ask(case, demo_url, may_fail=fails)
+    assert answer.status_code == (502 if fails else 200)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"input": "Hi"},
+        {"input": "think and tell me the weather", "tools": [{"type": "function", "name": "get_weather"}]},
+        {"input": "refuse"},
+        {"input": "incomplete"},
+        {"input": "cut", "metadata": {"a": "b"}, "temperature": 0.5},
+    ],
+)
+def test_answers_and_events_are_what_they_are_said_to_be(demo_url: str, described: Any, fields: dict[str, Any]) -> None:
+    body = {"model": "demo", **fields}
+    posted = described["paths"]["/v1/responses"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    jsonschema.validate(body, {**posted, "components": described["components"]})
+    whole = httpx.post(f"{demo_url}/v1/responses", json=body)
+    jsonschema.validate(whole.json(), schema_of(described, "Response" if whole.is_success else "Error"))
+    events = events_of(httpx.post(f"{demo_url}/v1/responses", json={**body, "stream": True}).content)
+    assert len(events) > 4
+    for event in events:
+        jsonschema.validate(event, schema_of(described, "Event"))
+
+
+def test_the_description_has_nothing_of_its_operators() -> None:
+    keys = [Key(name="alice", value="bobs-key")]
+    with serving(
+        Settings(keys=keys, upstreams={"u": Upstream(via="demo")}, models={"demo": Model(upstream="u")})
+    ) as url:
+        result = httpx.get(f"{url}/openapi.json").text
+    for word in ("alice", "bob", "demo"):
+        assert word not in result.lower()

@@ -1,0 +1,188 @@
+"""Compaction: what is summed up and what is kept, and the two asks of one turn over real sockets."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.history.compaction import SUM_UP, Conversation, Summary, read
+from app.history.sealing import Sealer, Seals
+from app.history.shortening import shortened
+from app.tools.table import SHAPES
+from app.types.problems import ProblemError
+from tests.core.servers import DONE, HEAD, USAGE, Step, chunk, says, served, upstream
+from tests.wire import grammar
+from tests.wire.event_stream import events_of
+
+Json = dict[str, Any]
+SEALER = Sealer(Seals(["k" * 32]), "")
+
+
+def user(text: str) -> Json:
+    """A message of the user."""
+    return {"type": "message", "role": "user", "content": text}
+
+
+def step(name: str, output: str = "out") -> list[Json]:
+    """A call and its output."""
+    call = {"type": "function_call", "call_id": name, "name": "f", "arguments": "{}"}
+    return [call, {"type": "function_call_output", "call_id": name, "output": output}]
+
+
+SYSTEM: Json = {"role": "system", "content": "Be brief."}
+SAID: Json = {"role": "assistant", "content": "Yes."}
+
+
+def conversation(items: list[Json], threshold: int = 1_000) -> Conversation:
+    """The conversation of a request that wants a summary above so many tokens."""
+    managed = [{"type": "compaction", "compact_threshold": threshold}]
+    found = read({"model": "m", "input": items, "context_management": managed}, SEALER, SHAPES)[2]
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("items", "before", "after"),
+    [
+        ([SYSTEM, user("a"), SAID, user("b")], [SYSTEM, user("a")], [user("b")]),
+        ([user("a"), *step("1"), *step("2")], [user("a")], step("2")),
+        ([user("a"), *step("1"), *step("2", "long " * 500)], [user("a")], []),
+        ([user("a" * 2_000), SAID, user("b"), SAID, user("c")], [user("b")], [user("c")]),
+        ([user("a"), user("b")], None, []),
+    ],
+    ids=["a question", "an output", "an output that is too long", "a message that is too long", "nothing to sum up"],
+)
+def test_the_last_step_and_what_was_asked_is_kept(
+    items: list[Json], before: list[Json] | None, after: list[Json]
+) -> None:
+    held = conversation(items)
+    assert (held.split(None) is None) == (before is not None)
+    if before is None:
+        return
+    item, _ = held.going_on(Summary("Notes.", "end"))
+    window = SEALER.fresh().open("compaction", item.encrypted_content, "")
+    assert (window["summary"], window["whole"]) == ("Notes.", True)
+    assert (window.get("before", []), window.get("after", [])) == (before, after)
+    whole = {"model": "m", "input": [user("gone"), {"type": "compaction", "encrypted_content": item.encrypted_content}]}
+    request = read({**whole, "input": [*whole["input"], user("next")]}, SEALER, SHAPES)[0]
+    assert len(request.items) == len(before) + 1 + len(after) + 1
+    assert [request.path_of(index) for index in (0, len(request.items) - 1)] == ["input[1]", "input[2]"]
+
+
+def test_a_fault_names_the_place_where_the_item_was_posted() -> None:
+    held = conversation([user("a"), SAID, user("b")])
+    envelope = held.item(Summary("Notes.", "end")).encrypted_content
+    items = [user("a"), SAID, {"type": "compaction", "encrypted_content": envelope}, {"role": "user", "content": 7}]
+    with pytest.raises(ProblemError) as fault:
+        read({"model": "m", "input": items}, SEALER, SHAPES)
+    assert fault.value.problem.param == "input[3].content"
+
+
+def test_the_oldest_outputs_are_shortened_and_no_more_than_it_takes() -> None:
+    items = [user("a"), *step("1", "x" * 9_000), *step("2", "y" * 9_000), *step("3", "z" * 9_000)]
+    short = [len(json.dumps(item)) < 5_000 for item in shortened(items, 6_000)]
+    assert short == [True, True, True, True, True, True, False]
+    parts = {"type": "function_call_output", "call_id": "1", "output": [{"type": "input_image", "image_url": "x" * 9}]}
+    assert "left out" in json.dumps(shortened([parts], 10_000))
+
+
+LONG: Json = {
+    "model": "m",
+    "stream": True,
+    "input": [user("a"), {"role": "assistant", "content": "word " * 2_000}, user("b")],
+    "context_management": [{"type": "compaction", "compact_threshold": 1_000}],
+}
+
+
+async def test_a_summary_and_an_answer_are_one_response_with_signs_of_life(tmp_path: Path) -> None:
+    first, second = asyncio.Event(), asyncio.Event()
+    summary: list[Step] = [chunk("No"), first, chunk("tes."), chunk(None, "stop"), USAGE, DONE]
+    async with (
+        upstream(summary, [second, *says("Yes.")]) as model,
+        served(tmp_path, model.url, "keep_alive = 0.05\nfirst_payload_wait = 0") as url,
+        httpx.AsyncClient() as client,
+        client.stream("POST", f"{url}/v1/responses", json=LONG) as answer,
+    ):
+        told = b""
+        async for piece in answer.aiter_bytes():
+            told += piece
+            if told.count(b"event: response.in_progress") > 2:
+                first.set()
+            if b"event: response.in_progress" in told.partition(b"output_item.done")[2]:
+                second.set()
+    events = events_of(told)
+    grammar.check(events)
+    last = events[-1]["response"]
+    assert [item["type"] for item in last["output"]] == ["compaction", "message"]
+    assert (last["status"], last["usage"]["total_tokens"], model.asks) == ("completed", 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("scripts", "status", "kinds"),
+    [
+        (([chunk("Half"), USAGE, None],), 502, []),
+        (([chunk("", "stop"), USAGE, DONE],), 502, []),
+        ((says("Notes."), [chunk("Half"), None]), 502, ["compaction", "message"]),
+        ((says("Notes."), HEAD.replace(b"200 OK", b"400 Bad") + b"0\r\n\r\n"), 400, ["compaction"]),
+    ],
+    ids=["summary cut", "no summary", "answer cut", "answer refused"],
+)
+async def test_what_was_used_is_told_when_an_ask_fails(
+    tmp_path: Path, scripts: tuple[Any, ...], status: int, kinds: list[str]
+) -> None:
+    async with (
+        upstream(*scripts) as model,
+        served(tmp_path, model.url, "", "retries = 0") as url,
+        httpx.AsyncClient() as client,
+    ):
+        streamed = await client.post(f"{url}/v1/responses", json=LONG)
+        model.asks = 0
+        whole = await client.post(f"{url}/v1/responses", json={**LONG, "stream": False})
+    last = events_of(streamed.content)[-1]["response"]
+    assert (last["status"], last["usage"]["total_tokens"]) == ("failed", 2)
+    assert [item["type"] for item in last["output"]] == kinds
+    assert whole.status_code == status
+
+
+@pytest.mark.parametrize("place", [0, 1], ids=["summed up", "answered"])
+async def test_a_client_that_leaves_stops_whichever_ask_runs(tmp_path: Path, place: int) -> None:
+    scripts: list[Any] = [says("Notes."), says("Yes.")]
+    scripts[place] = [chunk("Once"), asyncio.Event()]
+    async with upstream(*scripts) as model, served(tmp_path, model.url, "keep_alive = 0.05") as url:
+        async with httpx.AsyncClient() as client, client.stream("POST", f"{url}/v1/responses", json=LONG) as answer:
+            async for _ in answer.aiter_bytes():
+                if model.asks > place:
+                    break
+        async with asyncio.timeout(5):
+            while not model.gone:
+                await asyncio.sleep(0.01)
+    assert model.asks == place + 1
+
+
+async def test_a_conversation_that_is_refused_as_too_long_is_asked_once_more_with_shorter_outputs(
+    tmp_path: Path,
+) -> None:
+    words = json.dumps({"error": {"code": "context_length_exceeded", "message": "Too long."}}).encode()
+    refusal = b"HTTP/1.1 400 Bad\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (
+        len(words),
+        words,
+    )
+    asked: list[bytes] = []
+    async with upstream(refusal, says("Notes.")) as model, served(tmp_path, model.url) as url:
+        script = model.script
+
+        def kept(body: bytes) -> Any:
+            asked.append(body)
+            return script(body)
+
+        model.script = kept  # type: ignore[method-assign, assignment]
+        items = [user("a"), *step("1", "x" * 20_000), *step("2"), {"type": "compaction_trigger"}]
+        async with httpx.AsyncClient() as client:
+            answer = await client.post(f"{url}/v1/responses", json={"model": "m", "input": items})
+    assert [item["type"] for item in answer.json()["output"]] == ["compaction"]
+    first, second = map(json.loads, asked)
+    assert first["messages"][-1]["content"] == second["messages"][-1]["content"] == SUM_UP
+    assert len(json.dumps(second)) < len(json.dumps(first)) / 2

@@ -1,0 +1,71 @@
+"""The way in: compressed bodies, limits of callers, and who is told which upstream answered."""
+
+import asyncio
+import gzip
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.api.body import decoded
+from app.settings.tables import Caller, ServerSettings
+from app.turns import limits
+from app.types.problems import ProblemError
+from tests.core.servers import says, served, upstream
+from tests.core.test_hostile import ASK, post, talk
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+MOST = 10_000
+
+
+@pytest.mark.parametrize(
+    ("body", "encoding", "result"),
+    [
+        (gzip.compress(b"ab"), "gzip", b"ab"),
+        (gzip.compress(b"ab") + gzip.compress(b"cd"), "gzip", None),
+        (zstd.compress(b"ab"), "zstd", b"ab"),
+        (gzip.compress(b"x" * MOST), "gzip", b"x" * MOST),
+        (zstd.compress(b"x" * 10**8), "zstd", b"x" * (MOST + 1)),
+        (gzip.compress(b"x" * 10**8), "gzip", b"x" * (MOST + 1)),
+        (gzip.compress(b"ab")[:-1], "gzip", None),
+        (gzip.compress(b"ab") + b"c", "gzip", None),
+        (gzip.compress(b"") * 100, "gzip", None),
+        (b"", "zstd", None),
+    ],
+    ids=range(10),
+)
+def test_a_body_is_decoded_within_its_bound(body: bytes, encoding: str, result: bytes | None) -> None:
+    if result is not None:
+        assert decoded(body, encoding, MOST) == result
+        return
+    with pytest.raises(ProblemError):
+        decoded(body, encoding, MOST)
+
+
+def test_the_requests_of_a_minute_come_back_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 1000.0
+    monkeypatch.setattr("app.turns.limits.time.monotonic", lambda: now)
+    counted, caller, server = limits.Limits(), Caller(owner="a", requests_per_minute=6), ServerSettings()
+    for _ in range(6):
+        counted.leave(counted.enter(caller, server))
+    with pytest.raises(ProblemError) as refused:
+        counted.enter(caller, server)
+    assert refused.value.problem.retry_after == 10
+    now += 10
+    counted.enter(caller, server)
+    assert dict(counted.headers(caller))[b"x-ratelimit-reset-requests"] == b"1m0s"
+    counted.enter(Caller(owner="b"), server)
+
+
+def test_only_this_machines_user_is_told_which_upstream_answered(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
+            for body in (ASK, {**ASK, "stream": True}):
+                assert b"\r\nx-am-upstream: u\r\n" in await talk(url, post(body))
+            assert b"x-am-upstream" not in await talk(url, post(ASK, "x-forwarded-for: 203.0.113.5"))
+
+    asyncio.run(test())

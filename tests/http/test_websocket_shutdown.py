@@ -1,0 +1,72 @@
+"""The connections of websockets when the server stops."""
+
+import asyncio
+import json
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from tests.http.websocket_server import GOING_AWAY, settings_of
+from tests.wire.event_stream import judged
+from tests.wire.program import Program
+from tests.wire.script import opens, says, stops
+from tests.wire.servers import ChatUpstream, Hang, Latch, Script
+from tests.wire.sockets import error_of, opened, text_of, upgraded
+
+
+@contextmanager
+def stopping(*scripts: Script, **server: Any) -> Iterator[tuple[Program, ChatUpstream]]:
+    """A server that is to be told to stop."""
+    with ChatUpstream(*scripts) as upstream:
+        program = Program(settings_of(upstream, **server))
+        try:
+            yield program, upstream
+        finally:
+            program.kill()
+
+
+async def ended(program: Program) -> int:
+    """The exit code."""
+    return await asyncio.to_thread(program.process.wait, 20)
+
+
+async def test_the_running_turn_is_finished_when_the_server_stops() -> None:
+    gate = Latch()
+    with stopping([opens(), says("one"), gate, says(" more"), stops()]) as (program, upstream):
+        async with opened(program.url) as client, opened(program.url) as idle:
+            await client.send(input="Hello")
+            await client.send(input="And?")
+            first = await client.beginning()
+            program.process.send_signal(signal.SIGTERM)
+            assert await idle.closed() == GOING_AWAY
+            gate.open()
+            events = first + await client.answer()
+            judged(events)
+            assert text_of(events) == "one more"
+            assert error_of(await client.event()) == (503, "overloaded", "")
+            assert await client.closed() == GOING_AWAY
+        assert await ended(program) == 0
+    assert len(upstream.asks) == 1
+
+
+async def test_a_turn_that_takes_too_long_then_is_failed() -> None:
+    with stopping([opens(), says("one"), Hang()], shutdown_grace=0.3) as (program, upstream):
+        async with opened(program.url) as client:
+            await client.send(input="Hello")
+            first = await client.beginning()
+            program.process.send_signal(signal.SIGTERM)
+            events = first + await client.answer()
+            judged(events)
+            assert events[-1]["type"] == "response.failed"
+            assert await client.closed() == GOING_AWAY
+        assert await ended(program) == 0
+        assert upstream.asks[0].wait_gone()
+
+
+async def connected_without_reading(url: str) -> asyncio.StreamWriter:
+    """A websocket that has asked, and of whose answer next to nothing is read."""
+    _, writer = await upgraded(url)
+    frame = json.dumps({"type": "response.create", "model": "demo", "input": "Hi"}).encode()
+    writer.write(bytes([0x81, 0x80 | len(frame), 0, 0, 0, 0]) + frame)
+    return writer
