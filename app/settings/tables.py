@@ -154,7 +154,7 @@ class KeySettings(Table):
 
 
 class SealSettings(Table):
-    """Encryption of what clients send back to the model: [encrypted reasoning and state](sealed-content.md)."""
+    """Encryption of what clients send back to the model: [encrypted reasoning and state](long-conversations.md)."""
 
     when: Literal["asked", "always", "never"] = "asked"
     """asked: for clients that request it (`include` contains `reasoning.encrypted_content`)."""
@@ -166,7 +166,7 @@ class SealSettings(Table):
 
 
 class SearchSettings(Table):
-    """Web search for Codex: [search](search.md)."""
+    """Web search for Codex: [search](codex.md#web-search)."""
 
     backend: Literal["none", "searxng", "brave", "exa", "tavily"] = "none"
     """Which server searches: a SearXNG, Brave, Exa or Tavily; none: this server searches nothing."""

@@ -29,7 +29,7 @@ SHAPES = ToolShapes(
 )
 _FAILED = frozenset({"incomplete", "failed"})
 """Statuses of outputs of tools that failed."""
-_HOW = " A model whose own server searches gets it by `web_search = true`; for other models see docs/search.md."
+_HOW = " A model whose own server searches gets it by `web_search = true`; for other models see docs/codex.md."
 
 
 class Tools:

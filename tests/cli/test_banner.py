@@ -13,7 +13,7 @@ from tests.support.running import surroundings
 from tests.support.surveyed_server import SurveyedServer, ollama, shown
 from tests.support.terminal import terminal
 
-SERVE = ["env", "-u", "AM_DRAIN_DELAY", sys.executable, "-m", "app", "serve", "--port", "0"]
+SERVE = [sys.executable, "-m", "app", "serve", "--port", "0"]
 QWEN = {"qwen3:8b": shown("qwen3", 40_960, "tools")}
 KEYS = (
     '[[keys]]\nname = "alice"\nvalue = "sk-alice"\n[upstreams.demo]\nvia = "demo"\n[models.tiny]\nupstream = "demo"\n'

@@ -130,7 +130,7 @@ def test_each_upstream_of_a_file_is_asked_by_the_name_that_its_model_has_there(
 
 def test_it_fits_a_terminal_of_eighty_columns(folder: Path) -> None:
     with serving(loading(ollama(QWEN), 4096)) as server:
-        command = ["env", "-u", "AM_DRAIN_DELAY", sys.executable, "-m", "app", "doctor", "--upstream", server.root]
+        command = [sys.executable, "-m", "app", "doctor", "--upstream", server.root]
         with terminal(command, folder=folder, rows=60) as screen:
             assert screen.wait() == 0
             assert screen.colours("✓") == {"green"}

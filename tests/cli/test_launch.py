@@ -19,7 +19,7 @@ from tests.support.surveyed_server import SurveyedServer, chats, listing, loadin
 from tests.wire.script import call_turn, text_turn
 from tests.wire.servers import Status
 
-LAUNCH = ["env", "-u", "AM_DRAIN_DELAY", sys.executable, "-m", "app", "launch", "codex"]
+LAUNCH = [sys.executable, "-m", "app", "launch", "codex"]
 REFUSED = Status(401, {"error": {"message": "no"}})
 MANY = [f"model-{number}" for number in range(40)]
 

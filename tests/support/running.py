@@ -30,8 +30,7 @@ def surroundings(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """The environment without any setting of ours or about colours, then the given ones."""
     ours = ("AM_", "NO_COLOR", "FORCE_COLOR")
     mine = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    # no load balancer has to notice that it stops
-    return mine | {"PYTHONPATH": str(ROOT), "AM_DRAIN_DELAY": "0"} | dict(extra or {})
+    return mine | {"PYTHONPATH": str(ROOT)} | dict(extra or {})
 
 
 def run(*arguments: str, folder: Path, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:

@@ -74,7 +74,7 @@ FIELDS = """
 time level message request_id key model stream upstream finish status error cause input_tokens cached_tokens
 output_tokens reasoning_tokens first_token_ms duration_ms warnings retries cost_estimate
 """
-SERVE = ["env", "-u", "AM_DRAIN_DELAY", *COMMAND]
+SERVE = COMMAND
 
 
 def post(url: str, body: dict[str, Any]) -> str:
