@@ -50,8 +50,8 @@ def test_the_stream_helper_puts_every_stream_together(report: dict[str, Any], na
 
 @ALL
 def test_create_with_stream_tells_every_event(report: dict[str, Any], name: str, behaviour: Behaviour) -> None:
-    consumed = judged(report["plain"][name])
-    assert consumed.response["status"] == behaviour.status
+    response = judged(report["plain"][name])
+    assert response["status"] == behaviour.status
 
 
 @ALL

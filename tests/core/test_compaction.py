@@ -14,8 +14,8 @@ from app.history.shortening import shortened
 from app.tools.table import SHAPES
 from app.types.problems import ProblemError
 from tests.core.servers import DONE, HEAD, USAGE, Step, chunk, says, served, upstream
-from tests.wire import grammar
 from tests.wire.event_stream import events_of
+from tests.wire.grammar import check
 
 Json = dict[str, Any]
 SEALER = Sealer(Seals(["k" * 32]), "")
@@ -114,7 +114,7 @@ async def test_a_summary_and_an_answer_are_one_response_with_signs_of_life(tmp_p
             if b"event: response.in_progress" in told.partition(b"output_item.done")[2]:
                 second.set()
     events = events_of(told)
-    grammar.check(events)
+    check(events)
     last = events[-1]["response"]
     assert [item["type"] for item in last["output"]] == ["compaction", "message"]
     assert (last["status"], last["usage"]["total_tokens"], model.asks) == ("completed", 4, 2)

@@ -19,9 +19,7 @@ from app.tools.table import SHAPES, Tools
 from app.types.json import encode
 from app.types.parse import parse
 from tests.wire.comparison import lines
-from tests.wire.consumer import Consumed, check_consumed
-from tests.wire.foreign_judges import judge, judge_response
-from tests.wire.grammar import check
+from tests.wire.event_stream import judged
 
 Json = dict[str, Any]
 ROWS: Final = lines(Path(__file__).with_name("tools.jsonl"))
@@ -35,8 +33,8 @@ def tools_of(*tools: Json, items: Any = "Hi", choice: Any = "auto") -> tuple[Too
     return Tools(request), request
 
 
-def called(row: Json, *pieces: str, stopped: Any = "end") -> Consumed:
-    """What becomes of a call whose arguments arrive in these pieces, a sign of life behind each."""
+def called(row: Json, *pieces: str, stopped: Any = "end") -> Json:
+    """The response of a call whose arguments arrive in these pieces, a sign of life behind each."""
     tools, request = tools_of(row["tool"])
     lifecycle = Lifecycle(request)
     emitter = Emitter(lifecycle, tools)
@@ -44,12 +42,7 @@ def called(row: Json, *pieces: str, stopped: Any = "end") -> Consumed:
     for piece in pieces:
         events += emitter.feed([CallArguments(0, piece)]) + emitter.sign_of_life()
     events += emitter.feed([Stopped(stopped)] if stopped else []) + emitter.end()
-    told = [json.loads(encode(event)) for event in events]
-    check(told)
-    judge(told)
-    consumed = check_consumed(told)
-    judge_response(consumed.response)
-    return consumed
+    return judged([json.loads(encode(event)) for event in events])
 
 
 def test_every_type_has_a_row() -> None:
@@ -59,19 +52,18 @@ def test_every_type_has_a_row() -> None:
 @each
 def test_a_call_becomes_its_item_wherever_it_is_cut_into_pieces(row: Json) -> None:
     for cut in range(1, len(row["arguments"])):
-        consumed = called(row, row["arguments"][:cut], row["arguments"][cut:])
-        (item,) = consumed.response["output"]
+        (item,) = called(row, row["arguments"][:cut], row["arguments"][cut:])["output"]
         wanted = {**row["call"], "call_id": "call_1", "status": "completed"}
         assert {key: item[key] for key in wanted} == wanted
-        assert len(consumed.calls) == 1
 
 
 @each
 @pytest.mark.parametrize(("stopped", "status"), [(None, "failed"), ("length", "incomplete")])
 def test_a_call_that_ends_anywhere_is_never_run(row: Json, stopped: Any, status: str) -> None:
     for length in range(len(row["arguments"])):
-        consumed = called(row, row["arguments"][:length], stopped=stopped)
-        assert (consumed.calls, consumed.response["status"]) == ([], status)
+        response = called(row, row["arguments"][:length], stopped=stopped)
+        assert response["status"] == status
+        assert "completed" not in [item["status"] for item in response["output"]]
 
 
 @each

@@ -5,9 +5,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from tests.judges import judge_stream
-from tests.wire.consumer import Consumed, check_consumed
-from tests.wire.foreign_judges import judge
+from tests.wire.foreign_judges import judge, judge_response
 from tests.wire.grammar import check
 
 DONE = b"data: [DONE]"
@@ -32,9 +30,10 @@ def _event_of(frame: bytes) -> dict[str, Any]:
     return event
 
 
-def judged(events: Sequence[dict[str, Any]]) -> Consumed:
-    """What the reference consumer makes of a stream that the grammar, both foreign judges and all clients accept."""
-    check(events)
+def judged(events: Sequence[dict[str, Any]], *, for_codex: bool = False) -> dict[str, Any]:
+    """The last response of a stream that all clients, the grammar and both foreign judges accept."""
+    check(events, for_codex=for_codex)
     judge(events)
-    assert [finding for finding in judge_stream(events) if finding.rule.is_fault] == []
-    return check_consumed(events)
+    last: dict[str, Any] = events[-1]["response"]
+    judge_response(last)
+    return last

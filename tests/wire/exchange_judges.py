@@ -3,19 +3,16 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from tests.judges import judge_answered_error, judge_stream
-from tests.wire.consumer import check_consumed
+from tests.judges import judge_answered_error
+from tests.wire.event_stream import judged
 from tests.wire.exchange_play import Played
-from tests.wire.foreign_judges import judge, judge_error_frame, judge_response
-from tests.wire.grammar import check
+from tests.wire.foreign_judges import judge_error_frame, judge_response
 from tests.wire.sockets import LAST
 
 Json = dict[str, Any]
 
 _ADDED: Final = frozenset({"stream_id", "x_am_warnings"})
 """Members that only this server or only a websocket has."""
-_BETWEEN: Final = ("response.steer.", "response.interrupt.", "response.inject.", "response.output_item.interrupted")
-"""Events about what the client says while a response runs, which the foreign judges do not know."""
 
 
 def judge_exchange(played: Played) -> None:
@@ -36,7 +33,7 @@ def streams_of(events: Iterable[Json]) -> Iterator[list[Json]]:
         if not stream and not begins:
             yield [plain]
             continue
-        if event["type"] in {"error", "response.inject.failed", "response.interrupt.failed", "response.steer.failed"}:
+        if event["type"] in {"error", "response.interrupt.failed"}:
             yield [plain]  # about another frame, while this response runs
             continue
         stream.append(plain)
@@ -51,15 +48,9 @@ def _judge_one(stream: list[Json], *, for_codex: bool) -> None:
         case [{"type": "error"} as frame]:
             judge_error_frame(frame)
         case [frame]:
-            assert frame["type"].startswith(_BETWEEN[:3]), f"{frame['type']} stands alone"
+            assert frame["type"].startswith("response.interrupt."), f"{frame['type']} stands alone"
         case _:
-            check(stream, completed_may_be_incomplete=for_codex)
-            judge(event for event in stream if not event["type"].startswith(_BETWEEN))
-            if not for_codex and not any(event["type"].startswith(_BETWEEN) for event in stream):
-                assert [finding for finding in judge_stream(stream) if finding.rule.is_fault] == []
-            check_consumed(stream)
-            last = stream[-1]["response"]
-            judge_response(last)
+            last = judged(stream, for_codex=for_codex)
             assert last["usage"] or last["status"] == "failed" or last["incomplete_details"]
 
 
