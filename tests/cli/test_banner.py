@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.doctor_failures import SAYS
 from tests.support.running import surroundings
-from tests.support.surveyed_server import SurveyedServer, ollama, shown
+from tests.support.surveyed_server import SAYS, SurveyedServer, ollama, shown
 from tests.support.terminal import terminal
 
 SERVE = [sys.executable, "-m", "app", "serve", "--port", "0"]

@@ -9,11 +9,22 @@ import pytest
 
 from app.cli.doctor import examine
 from app.cli.upstream_flag import look
-from tests.support.doctor_failures import CALLS, SAYS, refusing
-from tests.support.surveyed_server import Page, SurveyedServer, chats, listing, llama_cpp, loading, ollama, shown, vllm
+from tests.support.surveyed_server import (
+    CALLS,
+    SAYS,
+    Page,
+    SurveyedServer,
+    chats,
+    listing,
+    llama_cpp,
+    loading,
+    ollama,
+    shown,
+    vllm,
+)
 from tests.support.terminal import terminal
 from tests.wire.script import counts, says
-from tests.wire.servers import Ask, Script, Step
+from tests.wire.servers import Ask, Script, Status, Step
 
 KEY = "sk-a-key-that-must-stay-secret"
 MODEL = chats(models=listing({"id": "m", "max_model_len": 65_536}))
@@ -42,6 +53,11 @@ def steps(printed: str) -> list[str]:
     """What was printed about one upstream, without its title."""
     assert KEY not in printed
     return [re.sub(r"\b[0-9]+ ms", "N ms", line.strip()) for line in printed.splitlines()[1:] if line]
+
+
+def refusing(status: int, message: str = "") -> Status:
+    """An error as OpenAI words it."""
+    return Status(status, {"error": {"message": message, "type": "invalid_request_error"}})
 
 
 @pytest.fixture(autouse=True)

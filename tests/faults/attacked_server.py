@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from tests.support.raw import Reply
 from tests.wire.configuration import Key, Model, Server, Settings, Upstream
 from tests.wire.program import Program
 from tests.wire.servers.server import ScriptedUpstream
@@ -57,8 +56,6 @@ class Refusal(NamedTuple):
 
 
 STRANGER = Refusal(401, "invalid_api_key")
-NOT_HTTP = Refusal(400, "invalid_http")
-NOT_JSON = Refusal(400, "invalid_json")
 
 
 class AttackedServer(NamedTuple):
@@ -100,15 +97,10 @@ def assert_discreet(text: str) -> None:
         assert secret not in text
 
 
-def refusal_of(answer: httpx.Response | Reply) -> Refusal:
+def refusal_of(answer: httpx.Response) -> Refusal:
     """What it came to; it must have the shape of every other refusal, and show nothing it should not."""
-    if isinstance(answer, Reply):
-        text = answer.raw.decode("latin-1")
-        status, headers, body = answer.status, answer.headers, answer.json
-    else:
-        text = answer.text + str(answer.headers)
-        status, headers, body = answer.status_code, dict(answer.headers), json.loads(answer.text)
-    assert_discreet(text)
+    headers, body = answer.headers, json.loads(answer.text)
+    assert_discreet(answer.text + str(headers))
     assert body.keys() == {"error"}
     error = body["error"]
     assert error.keys() == {"message", "type", "param", "code"}
@@ -116,4 +108,4 @@ def refusal_of(answer: httpx.Response | Reply) -> Refusal:
     assert headers["content-type"] == "application/json"
     assert headers["x-request-id"]
     assert ("retry-after" in headers) == (error["code"] in {"rate_limit_exceeded", "overloaded"})
-    return Refusal(status, error["code"], error["param"], error["type"])
+    return Refusal(answer.status_code, error["code"], error["param"], error["type"])

@@ -1,4 +1,4 @@
-"""Every way to a provider that a configuration can name, and one server of ours before all of them."""
+"""Every wire format of a provider, and one server of ours before all of them."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -9,15 +9,12 @@ from tests.wire.program import serving
 from tests.wire.servers import (
     KEY,
     AnthropicUpstream,
-    CohereUpstream,
     DeepSeekUpstream,
     GeminiUpstream,
     GroqUpstream,
     MistralUpstream,
     ModelUpstream,
-    OlderVllmUpstream,
     OllamaCompatibleUpstream,
-    OllamaUpstream,
     OpenAIUpstream,
     OpenRouterUpstream,
     VllmUpstream,
@@ -40,31 +37,18 @@ def _chat(wire: type[ModelUpstream], provider: str) -> Lane:
     return Lane(wire, {"via": "chat", "provider": provider})
 
 
-_ALL: Final[dict[str, Lane]] = {
-    "openai": litellm(OpenAIUpstream, "openai"),
+LANES: Final[dict[str, Lane]] = {
     "openai, directly": _chat(OpenAIUpstream, "openai"),
-    "deepseek": litellm(DeepSeekUpstream, "deepseek"),
     "deepseek, directly": _chat(DeepSeekUpstream, "deepseek"),
     "anthropic": litellm(AnthropicUpstream, "anthropic"),
     "anthropic, as messages": Lane(AnthropicUpstream, {"via": "messages", "provider": "anthropic"}),
-    "cohere": litellm(CohereUpstream, "cohere_chat"),
     "groq, directly": _chat(GroqUpstream, "groq"),
     "gemini": litellm(GeminiUpstream, "gemini"),
-    "mistral": litellm(MistralUpstream, "mistral"),
     "mistral, directly": _chat(MistralUpstream, "mistral"),
-    "ollama": litellm(OllamaUpstream, "ollama_chat"),
     "ollama, directly": _chat(OllamaCompatibleUpstream, "ollama"),
-    "vllm": litellm(VllmUpstream, "hosted_vllm"),
     "vllm, directly": _chat(VllmUpstream, "vllm"),
-    "vllm before the field was renamed": litellm(OlderVllmUpstream, "hosted_vllm"),
-    "openrouter": litellm(OpenRouterUpstream, "openrouter"),
     "openrouter, directly": _chat(OpenRouterUpstream, "openrouter"),
 }
-_DIRECT_NOW: Final = frozenset(
-    {"openai", "deepseek", "cohere", "mistral", "ollama", "vllm", "vllm before the field was renamed", "openrouter"}
-)
-"""Those that the new edition asks over litellm only where a setting says so."""
-LANES: Final = {name: lane for name, lane in _ALL.items() if name not in _DIRECT_NOW}
 
 
 class Wired(NamedTuple):

@@ -16,11 +16,8 @@ SECOND: Final[Answer] = [Says("Fine.")]
 HERE: Final = ("openai, directly", "deepseek, directly", "anthropic", "anthropic, as messages", "gemini")
 
 
-@pytest.mark.parametrize(
-    ("here", "there"), [(here, there) for here in HERE for there in LANES if there not in (here, "openai")]
-)
+@pytest.mark.parametrize(("here", "there"), [(here, there) for here in HERE for there in LANES if there != here])
 def test_a_loop_that_began_elsewhere_goes_on(everything: Wired, client: OpenAI, here: str, there: str) -> None:
-    """Litellm sends foreign thoughts to all that call themselves OpenAI and live elsewhere, such as our "openai"."""
     everything.wires[here].say(FIRST)
     wire = everything.wires[there]
     wire.say(SECOND)

@@ -18,7 +18,7 @@ import httpx
 
 from tests.support.node import NODE, ROOT
 
-MCP_SERVER: Final = ROOT / "tests" / "conformance" / "weather_mcp.py"
+MCP_SERVER: Final = ROOT / "tests" / "matrix" / "weather_mcp.py"
 NOWHERE: Final = "http://127.0.0.1:9"
 """An address at which nothing listens."""
 CONFIG: Final = """\

@@ -3,12 +3,19 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from tests.wire.script import chunk, counts, says, stops
 from tests.wire.servers import Ask, ChatUpstream, Json, Script, Status, Step
 
 Page = Step | Callable[[Ask], Step]
 
 NO_SUCH_PATH: Final = Status(404, {"error": {"message": "Not Found"}})
 REFUSES_EMPTY: Final = Status(400, {"error": {"message": "the body is empty"}})
+_CALL: Final = {"index": 0, "id": "c1", "function": {"name": "get_time", "arguments": "{}"}}
+CALLS: Final[list[Step]] = [
+    chunk({"index": 0, "delta": {"tool_calls": [_CALL]}, "finish_reason": "tool_calls"}),
+    counts(7, 5),
+]
+SAYS: Final[list[Step]] = [says("Hello"), says(" there"), stops(), counts(7, 5)]
 
 
 class SurveyedServer(ChatUpstream):

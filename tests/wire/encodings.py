@@ -1,4 +1,4 @@
-"""Bodies as clients encode them: `packed("zstd", data)`, and other frames of zstd."""
+"""Bodies as clients encode them: `packed("zstd", data)`."""
 
 import gzip
 import sys
@@ -10,8 +10,6 @@ else:
     from backports import zstd
 
 ENCODINGS: Final = ("gzip", "x-gzip", "zstd")
-SKIPPED: Final = b"\x50\x2a\x4d\x18\x05\x00\x00\x00abcde"
-"""A frame of zstd that contains nothing of the content."""
 
 
 def packed(encoding: str, data: bytes) -> bytes:

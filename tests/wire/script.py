@@ -48,12 +48,6 @@ def refuses(text: str) -> Chunk:
     return delta(refusal=text)
 
 
-def cites(url: str, title: str, start: int, end: int) -> Chunk:
-    """A citation of the text so far."""
-    citation = {"url": url, "title": title, "start_index": start, "end_index": end}
-    return delta(annotations=[{"type": "url_citation", "url_citation": citation}])
-
-
 def fragment(index: int | None, call_id: str | None, name: str | None, arguments: str | None) -> dict[str, Any]:
     """One entry of `tool_calls`; whatever is None is left out."""
     entry: dict[str, Any] = {"index": index, "id": call_id, "type": None if call_id is None else "function"}

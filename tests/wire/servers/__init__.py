@@ -13,13 +13,11 @@ Most of them can also play a model that is scripted in no wire format: see `mode
 
 from tests.wire.servers.anthropic import AnthropicUpstream
 from tests.wire.servers.chat import ChatUpstream
-from tests.wire.servers.cohere import CohereUpstream
 from tests.wire.servers.deepseek import DeepSeekUpstream
 from tests.wire.servers.gemini import GeminiUpstream
 from tests.wire.servers.groq import GroqUpstream
 from tests.wire.servers.mistral import MistralUpstream
 from tests.wire.servers.model import KEY, Answer, Calls, Count, Hides, ModelUpstream, Says, Thinks, Word
-from tests.wire.servers.ollama import OllamaUpstream
 from tests.wire.servers.ollama_compatible import OllamaCompatibleUpstream
 from tests.wire.servers.openai import OpenAIUpstream
 from tests.wire.servers.openrouter import OpenRouterUpstream
@@ -40,7 +38,7 @@ from tests.wire.servers.steps import (
     Status,
     Step,
 )
-from tests.wire.servers.vllm import OlderVllmUpstream, VllmUpstream
+from tests.wire.servers.vllm import VllmUpstream
 
 __all__ = [
     "KEY",
@@ -49,7 +47,6 @@ __all__ = [
     "Ask",
     "Calls",
     "ChatUpstream",
-    "CohereUpstream",
     "Count",
     "Cut",
     "DeepSeekUpstream",
@@ -64,9 +61,7 @@ __all__ = [
     "LongLine",
     "MistralUpstream",
     "ModelUpstream",
-    "OlderVllmUpstream",
     "OllamaCompatibleUpstream",
-    "OllamaUpstream",
     "OpenAIUpstream",
     "OpenRouterUpstream",
     "Pause",

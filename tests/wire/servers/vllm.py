@@ -13,21 +13,20 @@ class VllmUpstream(ChatModelUpstream):
     model = "Qwen/Qwen3-32B"
     id_pattern = "chatcmpl-tool-{:.32}"
     own_message_keys = frozenset({*_FIELDS, "thinking"})
-    field = "reasoning"
     settings = "chat_template_kwargs include_reasoning"
 
     def thought_delta(self, word: Thinks | Hides) -> list[Json]:
-        """Say it in the field of this version."""
-        return [] if isinstance(word, Hides) else [{self.field: piece} for piece in pieces(word.text)]
+        """Say it as `reasoning`."""
+        return [] if isinstance(word, Hides) else [{"reasoning": piece} for piece in pieces(word.text)]
 
     def must_come_back(self, answer: Answer) -> Json:
         """All that was thought. The real server does not miss it, but the model's template leaves it out then."""
-        return {self.field: "".join(word.text for word in answer if isinstance(word, Thinks))}
+        return {"reasoning": "".join(word.text for word in answer if isinstance(word, Thinks))}
 
     def assistant_faults(self, message: Json) -> list[str]:
         """Read the thoughts under either name."""
         thought = message.get("reasoning") or message.get("reasoning_content")
-        return super().assistant_faults({**message, self.field: thought})
+        return super().assistant_faults({**message, "reasoning": thought})
 
     def finish(self, answer: Answer) -> Json:
         """Add vLLM's own reason."""
@@ -48,9 +47,3 @@ class VllmUpstream(ChatModelUpstream):
         if status == 401:
             return {"error": "Unauthorized"}
         return {"error": {"message": message, "type": "BadRequestError", "param": None, "code": status}}
-
-
-class OlderVllmUpstream(VllmUpstream):
-    """The same before the field was renamed."""
-
-    field = "reasoning_content"
