@@ -1,19 +1,18 @@
 """The Agents SDK with every tool it can run itself: called by a chat model, run by the SDK, its output told."""
 
-from collections.abc import AsyncIterator
-from itertools import count
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Final
 
 import pytest
 from openai import AsyncOpenAI
 
-from tests.clients.proxied_upstream import ProxiedUpstream
 from tests.support.agents_sdk import agents_sdk
+from tests.wire.configuration import Model, Settings, Upstream
+from tests.wire.program import serving
 from tests.wire.script import call_turn, text_turn
+from tests.wire.servers import ChatUpstream
 
 PATCH: Final = '{"type":"create_file","path":"a.py","diff":"+print(1)\\n"}'
-NUMBERS = count()
-"""One model for each run: the chain is shared."""
 
 
 class Ran:
@@ -57,10 +56,18 @@ class Ran:
         ]
 
 
+@pytest.fixture(scope="module")
+def upstream() -> Iterator[ChatUpstream]:
+    with ChatUpstream() as upstream:
+        yield upstream
+
+
 @pytest.fixture
-async def client(proxied: ProxiedUpstream) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=f"{proxied.url}/v1", api_key="any", max_retries=0) as client:
-        yield client
+async def client(upstream: ChatUpstream) -> AsyncIterator[AsyncOpenAI]:
+    there = Upstream(via="chat", base_url=upstream.url)
+    with serving(Settings(upstreams={"u": there}, models={"m": Model(upstream="u")})) as url:
+        async with AsyncOpenAI(base_url=f"{url}/v1", api_key="any", max_retries=0) as client:
+            yield client
 
 
 @pytest.mark.parametrize("streamed", [True, False], ids=["streamed", "whole"])
@@ -75,7 +82,7 @@ async def client(proxied: ProxiedUpstream) -> AsyncIterator[AsyncOpenAI]:
 )
 async def test_a_tool_is_called_run_and_its_output_told(
     *,
-    proxied: ProxiedUpstream,
+    upstream: ChatUpstream,
     client: AsyncOpenAI,
     index: int,
     function: str,
@@ -84,12 +91,13 @@ async def test_a_tool_is_called_run_and_its_output_told(
     expected: str,
     streamed: bool,
 ) -> None:
-    sdk, name, here = agents_sdk(), f"agents-tools-{next(NUMBERS)}", Ran()
+    sdk, here = agents_sdk(), Ran()
     quiet = sdk.RunConfig(tracing_disabled=True)
-    proxied.set_scripts(name, call_turn(function, *arguments), text_turn("Done."))
+    upstream.scripts = (call_turn(function, *arguments), text_turn("Done."))
+    upstream.asks.clear()
     tool = here.tools()[index]
     search = [sdk.ToolSearchTool()] if function.startswith("calendar") else []
-    agent = sdk.Agent("worker", model=sdk.OpenAIResponsesModel(name, client), tools=[tool, *search])
+    agent = sdk.Agent("worker", model=sdk.OpenAIResponsesModel("m", client), tools=[tool, *search])
     if streamed:
         result = sdk.Runner.run_streamed(agent, "Do it.", run_config=quiet)
         assert [event async for event in result.stream_events()] != []
@@ -97,6 +105,6 @@ async def test_a_tool_is_called_run_and_its_output_told(
     else:
         answer = (await sdk.Runner.run(agent, "Do it.", run_config=quiet)).final_output
     assert (answer, here.actions) == ("Done.", [ran])
-    _, called, output = proxied.asks(name)[-1].body["messages"]
+    _, called, output = upstream.asks[-1].body["messages"]
     assert [call["function"]["name"] for call in called["tool_calls"]] == [function]
     assert expected in output["content"]

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tests.clients.tapped import tapped
-from tests.http.logged import line_of_turn
 from tests.support.codex import NOWHERE, Codex
 from tests.wire.configuration import Key, Model, Server, Settings, Table, Upstream
 from tests.wire.program import own_program, serving
@@ -74,7 +73,7 @@ def test_of_its_usual_request_only_the_hosted_search_is_a_warning(
     with ChatUpstream(text_turn(DONE)) as upstream, own_program(settings(upstream)) as program:
         codex.set_up(program.url, "coder")
         ran = codex.run("Do it")
-        line = line_of_turn(program)
+        line = program.turn("")
     assert ran.said == [DONE]
     [warning] = line["warnings"]
     assert re.match(r"tools\[\d+\] was left out.*web_search", warning)

@@ -59,23 +59,6 @@ async def test_a_tool_loop(demo_url: str) -> None:
     check_loop(answers)
 
 
-def test_a_tool_loop_of_the_plain_client(demo_url: str) -> None:
-    answers: list[list[Any]] = []
-    with (
-        OpenAI(base_url=f"{demo_url}/v1", api_key="any", max_retries=0) as client,
-        client.responses.connect() as connection,
-    ):
-        new: dict[str, Any] = {"model": "demo", "store": False, "tools": [WEATHER], "input": "weather in Paris"}
-        while len(answers) < 2:
-            connection.response.create(**new)
-            answers.append([connection.recv()])
-            while answers[-1][-1].type not in LAST:
-                answers[-1].append(connection.recv())
-            if len(answers) == 1:
-                new |= output_of(answers[0][-1].response)
-    check_loop(answers)
-
-
 @pytest.mark.parametrize("previous", ["resp_unheard_of", "resp_AM-1-abcdefgh"])
 def test_an_unknown_response_is_an_error_event_it_understands(demo_url: str, previous: str) -> None:
     with (

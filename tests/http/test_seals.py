@@ -7,7 +7,6 @@ from typing import Any
 
 import httpx
 import pytest
-from websockets.sync.client import connect
 
 from tests.wire.configuration import Key, Model, Seal, Server, Settings, Upstream
 from tests.wire.program import serving
@@ -33,23 +32,21 @@ def thoughts(response: httpx.Response) -> list[Json]:
 
 @pytest.fixture
 def replicas() -> Iterator[dict[str, str]]:
-    """Two that share a key, one in the middle of a rotation, one with a key of its own, and that one again, strict."""
+    """Two that share a key, of which one is in the middle of a rotation, and one with a key of its own."""
     rotated = Seal(keys=["n" * 32, "s" * 32])
     settings = {
-        "one": Settings(seal=SHARED),
-        "other": Settings(seal=SHARED, server=Server(strict=True)),
+        "one": Settings(seal=SHARED, server=Server(strict=True)),
         "rotated": Settings(seal=rotated, server=Server(strict=True)),
         "stranger": Settings(),
-        "strict stranger": Settings(server=Server(strict=True)),
     }
     with ExitStack() as stack:
         yield {name: stack.enter_context(serving(each)) for name, each in settings.items()}
 
 
 def test_replicas_that_share_a_key_go_on_with_each_others_conversations(replicas: dict[str, str]) -> None:
-    """Two of them would refuse any warning."""
+    """They would refuse where they had to warn."""
     output = post(replicas["one"], [THINK], **ASKING).json()["output"]
-    for name in ("one", "other", "rotated"):
+    for name in ("one", "rotated"):
         answer = post(replicas[name], [THINK, *output, THINK], **ASKING)
         assert (answer.status_code, answer.headers.get("x-am-warnings")) == (200, None)
 
@@ -60,7 +57,6 @@ def test_a_stranger_goes_on_as_well_and_says_what_it_ignored(replicas: dict[str,
     assert answer.status_code == 200
     [warning] = json.loads(answer.headers["x-am-warnings"])
     assert warning.startswith("input[1].encrypted_content was ignored: ")
-    assert post(replicas["strict stranger"], [THINK, *output, THINK]).status_code == 400
 
 
 def test_a_request_whose_seals_hold_too_much_is_a_400() -> None:
@@ -90,13 +86,7 @@ def test_a_window_brought_back_many_times_is_opened_once() -> None:
     assert (answer.status_code, answer.headers.get("x-am-warnings")) == (200, None)
 
 
-ALICE, BOB, ALICE_AGAIN = "alice-1", "bob-1", "alice-2"
-
-
-def keyed(alice: str = ALICE, **more: Any) -> str:
-    """A server of two callers."""
-    keys = [Key(name="alice", value=alice), Key(name="bob", value=BOB)]
-    return Settings(seal=SHARED, keys=keys, **more)
+ALICE = "alice-1"
 
 
 def by(key: str) -> dict[str, str]:
@@ -108,25 +98,6 @@ def ask(url: str, key: str, items: list[Json], path: str = "/v1/responses", **fi
     return httpx.post(f"{url}{path}", json={"model": "demo", "input": items, **fields}, headers=by(key), timeout=30)
 
 
-def test_a_websocket_seals_for_the_key_that_opened_it() -> None:
-    with serving(keyed()) as url:
-        address = url.replace("http", "ws") + "/v1/responses"
-        with connect(address, additional_headers=by(ALICE)) as socket:
-            socket.send(json.dumps({"type": "response.create", "model": "demo", "input": [THINK], **ASKING}))
-            while (event := json.loads(socket.recv(timeout=20)))["type"] != "response.completed":
-                pass
-            output, content = event["response"]["output"], event["response"]["id"]
-            more = {"type": "response.create", "model": "demo", "previous_response_id": content, "input": [THINK]}
-            socket.send(json.dumps(more))
-            event = json.loads(socket.recv(timeout=20))
-            assert "x_am_warnings" not in event
-            while event["type"] != "response.completed":  # this client cannot close before it has read everything
-                event = json.loads(socket.recv(timeout=20))
-        answers = {key: ask(url, key, [THINK, *output, THINK]).headers.get("x-am-warnings") for key in (ALICE, BOB)}
-    assert answers[ALICE] is None
-    assert answers[BOB] is not None
-
-
 def test_callers_who_come_with_a_key_of_the_upstream_share_nothing() -> None:
     """Nor do they with those who have a key of this server."""
     with ChatUpstream([opens(), thinks("hm"), says("Yes."), stops()]) as upstream:
@@ -134,7 +105,9 @@ def test_callers_who_come_with_a_key_of_the_upstream_share_nothing() -> None:
         ours = Upstream(via="chat", base_url=upstream.url)
         models = {"demo": Model(upstream="theirs"), "ours": Model(upstream="ours")}
         upstreams = {"theirs": theirs, "ours": ours}
-        with serving(keyed(upstreams=upstreams, models=models)) as url:
+        with serving(
+            Settings(seal=SHARED, keys=[Key(name="alice", value=ALICE)], upstreams=upstreams, models=models)
+        ) as url:
             output = ask(url, "sk-stranger", [THINK], **ASKING).json()["output"]
             warned = {
                 key: "x-am-warnings" in ask(url, key, [THINK, *output, THINK], model=model).headers

@@ -93,7 +93,7 @@ def before(upstream: ScriptedUpstream, via: str) -> dict[str, Any]:
     return {"upstreams": {"local": there}, "models": {"small": Model(upstream="local")}}
 
 
-@pytest.mark.parametrize(("via", "stream"), [("chat", True), ("chat", False), ("litellm", True)])
+@pytest.mark.parametrize(("via", "stream"), [("chat", True), ("chat", False)])
 def test_a_span_stands_under_the_clients_and_above_the_upstreams(
     collector: Collector, via: str, *, stream: bool
 ) -> None:

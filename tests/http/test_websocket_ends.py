@@ -1,25 +1,15 @@
-"""How long frames of a websocket may be, what its turns count for, and what ends them when the client leaves."""
+"""What the turns of a websocket count for, and what ends them when the client leaves."""
 
 import asyncio
 
 import pytest
 
 from tests.http.websocket_server import settings_of
-from tests.wire.configuration import Key, Server, Settings
+from tests.wire.configuration import Key, Settings
 from tests.wire.program import serving
 from tests.wire.script import opens, says
-from tests.wire.servers import ChatUpstream, Hang, Script
+from tests.wire.servers import ChatUpstream, Hang
 from tests.wire.sockets import error_of, opened
-
-TOO_BIG = 1009
-
-
-async def test_a_frame_that_is_too_long_ends_the_connection() -> None:
-    with serving(Settings(server=Server(max_body_bytes=2000))) as url:
-        async with opened(url) as client:
-            await client.id_of(model="demo", input="x" * 1000)
-            await client.send(model="demo", input="x" * 2001)
-            assert await client.closed() == TOO_BIG
 
 
 async def test_each_turn_counts_against_its_key_and_so_does_a_warm_up() -> None:
@@ -44,11 +34,10 @@ async def test_connections_share_the_turns_of_a_server() -> None:
             assert await other.refusal(input="Hello") == (503, "overloaded", "")
 
 
-@pytest.mark.parametrize("script", [[Hang()], [opens(), says("Once"), Hang()]], ids=["before a word", "after a word"])
 @pytest.mark.parametrize("way", ["politely", "at once", "with a frame that is too long"])
-async def test_a_client_that_leaves_stops_the_upstream_at_once(script: Script, way: str) -> None:
+async def test_a_client_that_leaves_stops_the_upstream_at_once(way: str) -> None:
     with (
-        ChatUpstream(script) as upstream,
+        ChatUpstream([opens(), says("Once"), Hang()]) as upstream,
         serving(settings_of(upstream, first_payload_wait=0.1, max_body_bytes=2000)) as url,
     ):
         async with opened(url) as client:
