@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.running import surroundings
 from tests.support.surveyed_server import SAYS, SurveyedServer, ollama, shown
-from tests.support.terminal import terminal
+from tests.support.terminal import surroundings, terminal
 
 SERVE = [sys.executable, "-m", "app", "serve", "--port", "0"]
 QWEN = {"qwen3:8b": shown("qwen3", 40_960, "tools")}

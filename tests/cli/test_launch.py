@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.launching import MODELS, WAITS, Home, wait_for
+from tests.cli.launching import MODELS, WAITS, Home
+from tests.deploy.program import soon
 from tests.support.node import NODE, folder_with
-from tests.support.running import ended
 from tests.support.surveyed_server import SurveyedServer, chats, listing, loading, ollama, vllm
 from tests.wire.script import call_turn, text_turn
 from tests.wire.servers import Status
@@ -40,7 +40,10 @@ def server() -> Iterator[SurveyedServer]:
 def launch(home: Home, *words: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     """The command to its end. Its temporary files lie beside the home."""
     given = home.environ | {"TMPDIR": str(home.folder)} | dict(environ or {})
-    return ended([*LAUNCH, *words], folder=home.work, environ=given, given="piped in")
+    command = [*LAUNCH, *words]
+    return subprocess.run(
+        command, cwd=home.work, env=given, input="piped in", capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 def left(home: Home) -> list[str]:
@@ -173,7 +176,7 @@ def test_a_signal_is_passed_on_and_the_exit_code_returned(home: Home, server: Su
     home.install(WAITS)
     command = [*LAUNCH, "--upstream", server.root]
     with subprocess.Popen(command, cwd=home.work, env=home.environ, stdin=subprocess.DEVNULL) as process:
-        wait_for(Path(f"{home.seen_file}.waits"))
+        assert soon(Path(f"{home.seen_file}.waits").exists)
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 40 + signal.SIGTERM
 

@@ -73,7 +73,7 @@ def test_of_its_usual_request_only_the_hosted_search_is_a_warning(
     with ChatUpstream(text_turn(DONE)) as upstream, own_program(settings(upstream)) as program:
         codex.set_up(program.url, "coder")
         ran = codex.run("Do it")
-        line = program.turn("")
+        line = program.turn()
     assert ran.said == [DONE]
     [warning] = line["warnings"]
     assert re.match(r"tools\[\d+\] was left out.*web_search", warning)

@@ -1,23 +1,19 @@
 """The program as processes: `with started(folder, toml_text) as server: …`."""
 
-import json
-import os
 import re
 import signal
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from tests.wire.program import Program
 from tests.wire.script import counts, says, stops
 from tests.wire.servers.steps import Step
 
-COMMAND = [sys.executable, "-m", "app", "serve", "--config"]
 _IGNORES = re.compile(r"^SigIgn:\s*\w*[13579bdf]$", re.MULTILINE)
 """The mask of ignored signals, whose last bit is that of SIGHUP."""
 ANSWER: list[Step] = [says("Hi"), stops(), counts(1, 1)]
@@ -37,18 +33,14 @@ def config(url: str, *models: str, more: str = "") -> str:
     return f'{more}\n[upstreams.it]\nbase_url = "{url}"\n{tables}'
 
 
-class Server:
-    """A server that runs."""
+class Server(Program):
+    """A server that runs; `url` ends with /v1."""
 
-    def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
-        self.process = process
-        self.file = folder / "am-proxy.toml"
-        self._log = folder / "log"
+    def __init__(self, folder: Path, text: str, flags: Sequence[str], environ: Mapping[str, str]) -> None:
+        super().__init__(text, {"TMPDIR": str(folder), **environ}, flags=flags, folder=folder)
+        self.url += "/v1"
         self._told = False
         self.code = 0
-        assert soon(lambda: self.lines("ready") or process.poll() is not None), self._log.read_text()
-        self.url: str = self.lines("ready")[0]["url"]
-        self.port = int(self.url.rpartition(":")[2].partition("/")[0])
 
     @property
     def workers(self) -> list[int]:
@@ -60,12 +52,7 @@ class Server:
                     found.append(int(pid))
         return found
 
-    def lines(self, message: str = "") -> list[dict[str, Any]]:
-        """The lines of the log with these words in their message."""
-        found = [json.loads(line) for line in self._log.read_text().splitlines() if line.startswith("{")]
-        return [line for line in found if message in line["message"]]
-
-    def stop(self, number: int = signal.SIGTERM) -> None:
+    def tell(self, number: int = signal.SIGTERM) -> None:
         """Tells it to end, once."""
         if not self._told:
             self.process.send_signal(number)
@@ -88,25 +75,15 @@ class Server:
 @contextmanager
 def started(folder: Path, text: str = "", *flags: str, environ: Mapping[str, str] | None = None) -> Iterator[Server]:
     """A server with this configuration on a free port. At the end it is told to stop, and ends with `code`."""
-    (folder / "am-proxy.toml").write_text(text)
-    command = [*COMMAND, str(folder / "am-proxy.toml"), "--port", "0", *flags]
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("AM_")}
-    with (
-        (folder / "log").open("wb") as log,
-        subprocess.Popen(
-            command, env={**inherited, "TMPDIR": str(folder), **(environ or {})}, stdout=log, stderr=log
-        ) as process,
-    ):
-        try:
-            server = Server(process, folder)
-            if "--workers" in flags:
-                assert soon(lambda: len(server.workers) == 2), (folder / "log").read_text()
-            yield server
-            server.stop()
-            ended = process.wait(30)
-            assert ended == server.code, (folder / "log").read_text()
-        finally:
-            process.kill()
+    server = Server(folder, text, flags, environ or {})
+    try:
+        if "--workers" in flags:
+            assert soon(lambda: len(server.workers) == 2), server.log
+        yield server
+        server.tell()
+        assert server.process.wait(30) == server.code, server.log
+    finally:
+        server.kill()
 
 
 @contextmanager

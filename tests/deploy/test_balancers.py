@@ -153,7 +153,7 @@ def test_a_copy_that_is_killed_and_one_that_ends_harm_nobody_else(balancer: str,
             assert soon(lambda: len(model.asks) == 4)
             copy = model.asks[3].body["model"]
             dead = next(name for name in copies if name != copy)
-            copies[copy].stop()
+            copies[copy].tell()
             copies[dead].process.send_signal(signal.SIGKILL)
             with httpx.Client(verify=False) as client:
                 assert soon(lambda: [answers(client, url) for _ in range(5)] == [True] * 5)

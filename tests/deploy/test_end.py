@@ -10,7 +10,8 @@ import httpx
 import pytest
 from websockets.sync.client import connect
 
-from tests.deploy.program import ANSWER, COMMAND, config, last, soon, started, streams
+from tests.deploy.program import ANSWER, config, last, soon, started, streams
+from tests.wire.program import COMMAND
 from tests.wire.script import counts, says, stops
 from tests.wire.servers import ChatUpstream, Latch
 from tests.wire.servers.steps import Step
@@ -32,8 +33,18 @@ def test_what_cannot_be_listened_at_is_said_in_one_line(host: str, port: str, wo
     (tmp_path / "am-proxy.toml").touch()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1]) if port == "taken" else port
-        command = [*COMMAND, str(tmp_path / "am-proxy.toml"), "--insecure-no-auth", "--host", host, "--port", port]
-        ended = subprocess.run(command, capture_output=True, text=True, check=False)
+        command = [
+            *COMMAND,
+            "serve",
+            "--config",
+            str(tmp_path / "am-proxy.toml"),
+            "--insecure-no-auth",
+            "--host",
+            host,
+            "--port",
+            port,
+        ]
+        ended = subprocess.run([*COMMAND, "serve", *flags], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith(f"am-proxy: cannot listen on {host} port {port}: {words}")
     assert ended.stderr.count("\n") == 1
@@ -50,7 +61,7 @@ def test_what_runs_has_time_to_end(tmp_path: Path) -> None:
     ):
         idle.sendall(b"GET /health/ready HTTP/1.1\r\nhost: localhost\r\n\r\n")
         assert idle.recv(9999).startswith(b"HTTP/1.1 200 ")
-        server.stop()
+        server.tell()
         while idle.recv(9999):
             pass
         with pytest.raises(httpx.ConnectError):
@@ -71,7 +82,7 @@ def test_what_takes_longer_than_the_grace_is_ended_in_words(tmp_path: Path) -> N
         waiting.sendall(HEAD + b"content-length: %d\r\n\r\n%b" % (len(body), body))
         sending.sendall(HEAD + b"content-length: 99\r\n\r\n{")
         assert soon(lambda: len(model.asks) == 2)
-        server.stop()
+        server.tell()
         assert last(lines) == "response.failed"
         for client in (waiting, sending):
             answer = b"".join(iter(lambda client=client: client.recv(9999), b""))  # type: ignore[misc]
@@ -86,7 +97,7 @@ def test_an_interrupt_again_ends_the_grace(tmp_path: Path) -> None:
         started(tmp_path, config(model.url), environ={"AM_SHUTDOWN_GRACE": "60"}) as server,
         streams(server) as (lines,),
     ):
-        server.stop(signal.SIGINT)
+        server.tell(signal.SIGINT)
         assert soon(lambda: not is_open(server.port))
         server.process.send_signal(signal.SIGTERM)  # from a supervisor, perhaps: it changes nothing
         server.process.send_signal(signal.SIGINT)

@@ -56,7 +56,7 @@ def test_one_signal_lets_all_streams_end(number: int, tmp_path: Path) -> None:
         streams(server, 4) as opened,
     ):
         workers = server.workers
-        server.stop(number)
+        server.tell(number)
         for pid in workers:
             os.kill(pid, number)
         time.sleep(1)  # the supervisor has told them, too

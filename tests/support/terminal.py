@@ -16,7 +16,7 @@ from typing import Final
 
 import pyte
 
-from tests.support.running import COMMAND, surroundings
+from tests.wire.program import ROOT
 
 _ROWS = 200
 """Lines that are kept: more than any one command prints."""
@@ -29,6 +29,13 @@ os.execvp(sys.argv[1], sys.argv[1:])
 """
 """Becomes the command, after it has made the terminal its own: only then Ctrl-C reaches it. Tests may run in the
 background of a shell, which lets them ignore Ctrl-C; a person's shell does not."""
+
+
+def surroundings(extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The environment without any setting of ours or about colours, then the given ones."""
+    ours = ("AM_", "NO_COLOR", "FORCE_COLOR")
+    mine = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return mine | {"PYTHONPATH": str(ROOT)} | dict(extra or {})
 
 
 class Terminal:
@@ -120,8 +127,3 @@ def terminal(
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, 9)
             os.close(master)
-
-
-def am_proxy(*arguments: str) -> list[str]:
-    """The command line of `am-proxy` with these arguments."""
-    return [*COMMAND, *arguments]

@@ -8,8 +8,9 @@ import httpx
 import pytest
 
 from app.types.redact import without_keys
-from tests.deploy.program import COMMAND, soon, started
+from tests.deploy.program import soon, started
 from tests.support.terminal import terminal
+from tests.wire.program import COMMAND
 
 MODELS = """
 [upstreams.there]
@@ -74,7 +75,7 @@ FIELDS = """
 time level message request_id key model stream upstream finish status error cause input_tokens cached_tokens
 output_tokens reasoning_tokens first_token_ms duration_ms warnings retries cost_estimate
 """
-SERVE = COMMAND
+SERVE = [*COMMAND, "serve", "--config"]
 
 
 def post(url: str, body: dict[str, Any]) -> str:

@@ -86,7 +86,7 @@ def test_running_turns_end_properly_although_somebody_watches(tmp_path: Path) ->
     up = ChatUpstream([says("Hi"), Pause(60)])
     with up, started(tmp_path, config(up.url, more=GRACE)) as it, Looker(it).feed() as told, streams(it) as [lines]:
         assert any(each["rows"] for each in told)
-        it.stop()
+        it.tell()
         assert all(each["kept"] == [1] for each in told)  # the list ends, and at once
         assert last(lines) == "response.failed"
 

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -36,16 +36,23 @@ class ProgramError(Exception):
 class Program:
     """A process of the program that answers at `url`."""
 
-    def __init__(self, text: str, environ: Mapping[str, str] | None = None) -> None:
-        """`text` is its configuration; `environ` is added to an environment without settings of ours."""
+    def __init__(
+        self,
+        text: str,
+        environ: Mapping[str, str] | None = None,
+        *,
+        flags: Sequence[str] = (),
+        folder: Path | None = None,
+    ) -> None:
+        """`text` is its configuration, written in `folder`; `environ` is added to one without settings of ours."""
         with listening() as taken:
             self.port: int = taken.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self.folder = Path(tempfile.mkdtemp(dir=_PLACE))
+        self.folder = folder or Path(tempfile.mkdtemp(dir=_PLACE))
         self._log = self.folder / "log"
-        file = self.folder / "am-proxy.toml"
-        file.write_text(text, encoding="utf-8")
-        command = [*COMMAND, "serve", "--config", str(file), "--port", str(self.port)]
+        self.file = self.folder / "am-proxy.toml"
+        self.file.write_text(text, encoding="utf-8")
+        command = [*COMMAND, "serve", "--config", str(self.file), "--port", str(self.port), *flags]
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("AM_")}
         with self._log.open("wb") as log:
             try:
@@ -66,13 +73,17 @@ class Program:
         """All that it has said, on both outputs."""
         return self._log.read_text(encoding="utf-8", errors="replace")
 
-    def turn(self, request_id: str) -> dict[str, Any]:
+    def lines(self, message: str = "") -> list[dict[str, Any]]:
+        """The lines of the log with these words in their message."""
+        found = [json.loads(line) for line in self.log.splitlines() if line.startswith("{") and line.endswith("}")]
+        return [line for line in found if message in line["message"]]
+
+    def turn(self, request_id: str = "") -> dict[str, Any]:
         """The line of a turn in its log. It may come after the answer."""
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
-            for line in self.log.splitlines():
-                if request_id in line and line.startswith("{") and (held := json.loads(line))["message"] == "turn":
-                    return dict(held)
+            if found := [line for line in self.lines("turn") if request_id in line.get("request_id", "")]:
+                return found[0]
             time.sleep(0.02)
         raise ProgramError(f"no line of the turn {request_id}:\n{self._said()}")
 

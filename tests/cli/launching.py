@@ -1,22 +1,18 @@
 """A user's machine on which `am-proxy launch` runs, with a scripted program in the place of the agent."""
 
 import json
-import subprocess
 import sys
-import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from tests.support.running import ended, surroundings
 from tests.support.surveyed_server import shown
-from tests.support.terminal import am_proxy
+from tests.support.terminal import surroundings
 
 AGENT: Final = """\
 #!{python} -IS
 import sys
 if sys.argv[1:] == ["--version"]:
-    print("codex-cli {version}")
+    print("codex-cli 0.169.0")
     sys.exit()
 import http.client, json, os, pathlib, signal, time, tomllib
 flags = dict(word.split("=", 1) for before, word in zip(sys.argv, sys.argv[1:]) if before == "-c")
@@ -70,15 +66,14 @@ class Home:
         self.work = folder / "work"
         self.bin = folder / "bin"
         self.seen_file = folder / "seen.json"
-        self.cache = folder / "home" / ".cache" / "am-proxy" / "launch"
         for made in (self.work, self.bin, folder / "home" / ".codex"):
             made.mkdir(parents=True)
         (folder / "home" / ".codex" / "config.toml").write_text('model = "gpt"\n')
 
-    def install(self, ending: str = "", *, name: str = "codex", version: str = "0.169.0") -> None:
+    def install(self, ending: str = "") -> None:
         """Put the agent on the path."""
-        program = self.bin / name
-        program.write_text(AGENT.format(python=sys.executable, version=version, ending=ending))
+        program = self.bin / "codex"
+        program.write_text(AGENT.format(python=sys.executable, ending=ending))
         program.chmod(0o755)
 
     @property
@@ -98,16 +93,3 @@ class Home:
         """All files in the home, with their contents."""
         home = self.folder / "home"
         return {str(file.relative_to(home)): file.read_text() for file in home.rglob("*") if file.is_file()}
-
-    def launch(self, *words: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        """The command to its end."""
-        given = self.environ | dict(environ or {})
-        return ended(am_proxy("launch", *words), folder=self.work, environ=given, given="piped in")
-
-
-def wait_for(file: Path) -> None:
-    """Until it is there."""
-    deadline = time.monotonic() + 30
-    while not file.exists():
-        assert time.monotonic() < deadline, f"{file} did not come"
-        time.sleep(0.02)
