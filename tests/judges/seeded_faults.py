@@ -6,9 +6,56 @@ from typing import Any
 
 from tests.judges.judged_server import Answers
 from tests.judges.openai_streams import CALL, CALLS, CUT, TEXT
-from tests.wire.faults import Break, at, both, change, change_in, drop, move, repeat
 
 Json = dict[str, Any]
+Stream = list[Json]
+Break = Callable[[Stream], object]
+
+
+def at(stream: Stream, kind: str, nth: int = 0) -> int:
+    """Where the nth event of a type stands."""
+    return [place for place, event in enumerate(stream) if event["type"] == f"response.{kind}"][nth]
+
+
+def change(kind: str, nth: int = 0, /, **fields: Any) -> Break:
+    """Other values under some keys of an event."""
+    return lambda stream: stream[at(stream, kind, nth)].update(fields)
+
+
+def change_in(kind: str, key: str, nth: int = 0, /, **fields: Any) -> Break:
+    """The same for the response, item or part within an event."""
+    return lambda stream: stream[at(stream, kind, nth)][key].update(fields)
+
+
+def drop(kind: str, nth: int = 0, key: str = "") -> Break:
+    """Leave an event, or one of its keys, out."""
+    if key:
+        return lambda stream: stream[at(stream, kind, nth)].pop(key)
+    return lambda stream: renumber(stream, lambda: stream.pop(at(stream, kind, nth)))
+
+
+def repeat(kind: str) -> Break:
+    """Say an event twice."""
+    return lambda stream: renumber(
+        stream, lambda: stream.insert(at(stream, kind), copy.deepcopy(stream[at(stream, kind)]))
+    )
+
+
+def move(kind: str, nth: int, to: str) -> Break:
+    """Say an event where another one stands."""
+    return lambda stream: renumber(stream, lambda: stream.insert(at(stream, to), stream.pop(at(stream, kind, nth))))
+
+
+def renumber(stream: Stream, step: Callable[[], object]) -> None:
+    """Number the events anew, so that it is not the number that is found fault with."""
+    step()
+    for number, event in enumerate(stream):
+        event["sequence_number"] = number
+
+
+def both(*breaks: Break) -> Break:
+    """Break a stream in several places."""
+    return lambda stream: [one(stream) for one in breaks]
 
 
 def text(fault: Break) -> Answers:

@@ -7,7 +7,7 @@ import pytest
 from tests.judges import TypesJudge, judge_answered_response, judge_cut_answers, judge_stream, openai_streams
 from tests.wire.servers.responses import answer, call, message
 
-OPENAI = {name: getattr(openai_streams, name) for name in ("TEXT", "CALL", "CALLS", "SEARCH", "CODE", "CUSTOM", "CUT")}
+OPENAI = {name: getattr(openai_streams, name) for name in ("TEXT", "CALL", "CALLS", "SEARCH", "CUSTOM", "CUT")}
 
 
 def broken(events: list[dict[str, Any]]) -> list[tuple[str, str]]:
