@@ -1,23 +1,20 @@
-"""A model server behind TLS: its certificate is checked, its answer streams, and who leaves frees it."""
+"""A model server behind TLS: its certificate is checked, and its answer streams."""
 
 import asyncio
 import datetime
 import ipaddress
-import json
-import os
-import socket
 import ssl
-import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
+import httpx
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from tests.core.servers import chunk, says, until, upstream
+from tests.core.servers import says, upstream
+from tests.wire.configuration import Model, Settings, Upstream
+from tests.wire.program import Program
 
 
 def certificate(path: Path) -> ssl.SSLContext:
@@ -35,63 +32,20 @@ def certificate(path: Path) -> ssl.SSLContext:
     return context
 
 
-@asynccontextmanager
-async def program(path: Path, url: str, **environ: str) -> AsyncIterator[int]:
-    """The program as a process of its own, before this model server; its port."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = int(free.getsockname()[1])
-    file = path / "am-proxy.toml"
-    file.write_text(f'[upstreams.u]\nbase_url = "{url}"\nretries = 0\n[models."*"]\nupstream = "u"\n')
-    command = [sys.executable, "-m", "app", "serve", "--config", str(file), "--port", str(port)]
-    process = await asyncio.create_subprocess_exec(*command, env={**os.environ, **environ})
-    try:
-        while True:
-            try:
-                (await asyncio.open_connection("127.0.0.1", port))[1].close()
-                break
-            except ConnectionError:
-                await asyncio.sleep(0.02)
-        yield port
-    finally:
-        process.terminate()
-        await process.wait()
-
-
-async def ask(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    body = json.dumps({"model": "m", "input": "Hi", "stream": True}).encode()
-    writer.write(b"POST /v1/responses HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n")
-    writer.write(b"content-type: application/json\r\n")
-    writer.write(b"content-length: %d\r\n\r\n%b" % (len(body), body))
-    return reader, writer
-
-
 @pytest.mark.parametrize("trusted", [True, False])
-def test_the_certificate_of_a_model_server_is_checked(trusted: bool, tmp_path: Path) -> None:
-    async def test() -> None:
-        tls = certificate(tmp_path / "both.pem")
-        environ = {"SSL_CERT_FILE": str(tmp_path / "both.pem")} if trusted else {}
-        async with upstream(says("Hel", "lo"), tls=tls) as up, program(tmp_path, up.url, **environ) as port:
-            for _ in range(3):
-                reader, writer = await ask(port)
-                got = await reader.read()
-                writer.close()
-                assert got.startswith(b"HTTP/1.1 200 " if trusted else b"HTTP/1.1 502 ")
-                assert (b"response.completed" in got) is trusted
-                assert (b"no secure connection" in got) is not trusted
-
-    asyncio.run(test())
-
-
-def test_who_leaves_frees_a_model_server_behind_tls(tmp_path: Path) -> None:
-    async def test() -> None:
-        tls = certificate(tmp_path / "both.pem")
-        environ = {"SSL_CERT_FILE": str(tmp_path / "both.pem")}
-        async with upstream([chunk("a"), 30.0], tls=tls) as up, program(tmp_path, up.url, **environ) as port:
-            reader, writer = await ask(port)
-            await reader.readuntil(b"output_text.delta")
-            assert up.open == 1
-            writer.transport.abort()
-            await until(lambda: up.open == 0, 2)
-
-    asyncio.run(test())
+async def test_the_certificate_of_a_model_server_is_checked(trusted: bool, tmp_path: Path) -> None:
+    tls = certificate(tmp_path / "both.pem")
+    environ = {"SSL_CERT_FILE": str(tmp_path / "both.pem")} if trusted else {}
+    async with upstream(says("Hel", "lo"), tls=tls) as up:
+        settings = Settings(upstreams={"u": Upstream(base_url=up.url, retries=0)}, models={"m": Model(upstream="u")})
+        program = await asyncio.to_thread(Program, settings, environ, folder=tmp_path)
+        try:
+            async with httpx.AsyncClient(base_url=program.url, timeout=20) as client:
+                for _ in range(3):
+                    body = {"model": "m", "input": "Hi", "stream": True}
+                    answer = await client.post("/v1/responses", json=body)
+                    assert answer.status_code == (200 if trusted else 502)
+                    assert ("response.completed" in answer.text) is trusted
+                    assert ("no secure connection" in answer.text) is not trusted
+        finally:
+            program.kill()

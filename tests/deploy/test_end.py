@@ -33,17 +33,7 @@ def test_what_cannot_be_listened_at_is_said_in_one_line(host: str, port: str, wo
     (tmp_path / "am-proxy.toml").touch()
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1]) if port == "taken" else port
-        command = [
-            *COMMAND,
-            "serve",
-            "--config",
-            str(tmp_path / "am-proxy.toml"),
-            "--insecure-no-auth",
-            "--host",
-            host,
-            "--port",
-            port,
-        ]
+        flags = ["--config", str(tmp_path / "am-proxy.toml"), "--insecure-no-auth", "--host", host, "--port", port]
         ended = subprocess.run([*COMMAND, "serve", *flags], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
     assert ended.stderr.startswith(f"am-proxy: cannot listen on {host} port {port}: {words}")
