@@ -76,21 +76,6 @@ def test_whatever_the_description_allows_is_answered_as_it_promises(
     check()
 
 
-@pytest.mark.parametrize("stream", [True, False])
-@pytest.mark.parametrize("prompt", ["Hi", "think and tell me the weather", "refuse", "cut"])
-def test_a_whole_stream_is_what_the_description_promises(
-    demo_url: str, described: Any, prompt: str, *, stream: bool
-) -> None:
-    from tests.clients import described_api
-
-    operation = described_api.operation(described, "POST", "/v1/responses")
-    body: Any = {"model": "demo", "input": prompt, "stream": stream}
-    fails = prompt == "cut" and not stream
-    case = operation.Case(body=body, media_type="application/json")
-    answer = described_api.ask(case, demo_url, may_fail=fails)
-    assert answer.status_code == (502 if fails else 200)
-
-
 @pytest.mark.parametrize(
     "fields",
     [

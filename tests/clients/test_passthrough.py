@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import httpx
 import pytest
@@ -62,7 +62,6 @@ with_keys = pytest.mark.parametrize("two", WITH_KEYS, indirect=True, ids=LANES)
 
 @pytest.fixture(params=[*WITH_KEYS, ("chat", False)], ids=[*LANES, "chat, without keys of ours"])
 def two(request: pytest.FixtureRequest) -> Iterator[Two]:
-    """Over each lane; the second upstream is behind litellm or spoken to directly as well."""
     lane, keys = request.param
     with ExitStack() as stack:
         theirs: ScriptedUpstream = ResponsesUpstream(relay) if lane == "responses" else ChatUpstream(answer_by_key)
@@ -72,9 +71,7 @@ def two(request: pytest.FixtureRequest) -> Iterator[Two]:
             keys=KEYS if keys else [],
             upstreams={
                 "theirs": Upstream(via=lane, base_url=theirs.url, auth="passthrough"),
-                "ours": Upstream(
-                    via="litellm" if lane == "litellm" else "chat", base_url=ours.url, api_key=SERVERS_OWN
-                ),
+                "ours": Upstream(via="chat", base_url=ours.url, api_key=SERVERS_OWN),
             },
             models={"ours": Model(upstream="ours"), "theirs": Model(upstream="theirs"), "*": Model(upstream="theirs")},
         )
@@ -178,9 +175,8 @@ WHO: dict[str, dict[str, list[list[str] | None]]] = {
 }
 
 
-@pytest.mark.parametrize("lane", ["chat"])
 @pytest.mark.parametrize("keys", WHO)
-def test_in_a_list_of_upstreams_each_key_goes_where_it_belongs_and_no_further(keys: str, lane: Any) -> None:
+def test_in_a_list_of_upstreams_each_key_goes_where_it_belongs_and_no_further(keys: str) -> None:
     """A guest is never answered at the server's expense, and a key of ours is sent nowhere."""
     names = ("theirs", "ours", "broken theirs", "broken ours")
     with ExitStack() as stack:
@@ -189,9 +185,9 @@ def test_in_a_list_of_upstreams_each_key_goes_where_it_belongs_and_no_further(ke
             for name in names
         }
         upstreams = {
-            name: Upstream(via=lane, base_url=server.url, auth="passthrough")
+            name: Upstream(via="chat", base_url=server.url, auth="passthrough")
             if "theirs" in name
-            else Upstream(via=lane, base_url=server.url, api_key=SERVERS_OWN)
+            else Upstream(via="chat", base_url=server.url, api_key=SERVERS_OWN)
             for name, server in servers.items()
         }
         models = {model: Model(upstreams=several) for model, several in LISTS.items()}

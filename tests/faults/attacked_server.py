@@ -17,8 +17,6 @@ BOBS_KEY = "am-the-key-of-bob-0123456789"
 UPSTREAMS_KEY = "sk-the-upstreams-own-0123456789"
 PROMPT = "the-prompt-that-nobody-else-may-read"
 BEARER = {"authorization": f"Bearer {KEY}"}
-LANES = ("direct",)
-"""Models, each named after the lane on which its upstream is asked."""
 
 UPSTREAMS: dict[str, dict[str, str]] = {
     "direct": {"via": "chat"},

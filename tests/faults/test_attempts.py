@@ -172,10 +172,9 @@ def test_a_short_wait_is_kept_and_a_long_one_is_the_clients(asking: Asking, via:
     assert (result.status_code, result.headers["retry-after"], setting.asked) == (429, "60", [1])
 
 
-@pytest.mark.parametrize("via", ["chat"])
 @pytest.mark.parametrize("end", [Cut(), Reset(), End(), breaks()], ids=["cut", "reset", "ended", "error"])
-def test_nothing_is_asked_again_after_the_first_payload(asking: Asking, via: str, end: Any) -> None:
-    setting = asking((via, [[opens(), says("Once"), end]]), (via, [text_turn("Hi")]))
+def test_nothing_is_asked_again_after_the_first_payload(asking: Asking, end: Any) -> None:
+    setting = asking(("chat", [[opens(), says("Once"), end]]), ("chat", [text_turn("Hi")]))
     events = setting.events()
     check(events)
     assert (events[-1]["type"], setting.asked) == ("response.failed", [1, 0])

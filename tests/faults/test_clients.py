@@ -31,19 +31,19 @@ PHASES = {
 }
 
 
-def settings(via: str, url: str, **server: Any) -> str:
-    upstreams = {"u": Upstream(via=via, base_url=url)}
+def settings(url: str, **server: Any) -> str:
+    upstreams = {"u": Upstream(via="chat", base_url=url)}
     return Settings(server=Server(**server), upstreams=upstreams, models={"m": Model(upstream="u")})
 
 
-@pytest.fixture(scope="module", params=["chat"])
-def proxied(request: pytest.FixtureRequest) -> Iterator[tuple[str, ChatUpstream]]:
+@pytest.fixture(scope="module")
+def proxied() -> Iterator[tuple[str, ChatUpstream]]:
     """A server that runs two turns at once: one that is left hanging would soon be missed."""
 
     def script(ask: Ask) -> list[Step]:
         return [*text_turn("Hi")] if ask.body["messages"][-1]["content"] == "well" else [opens(), says("Once"), Hang()]
 
-    with ChatUpstream(script) as upstream, serving(settings(request.param, upstream.url, max_turns=2)) as url:
+    with ChatUpstream(script) as upstream, serving(settings(upstream.url, max_turns=2)) as url:
         yield url, upstream
 
 
@@ -112,8 +112,7 @@ def resident(process: int) -> int:
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-@pytest.mark.parametrize("via", ["chat"])
-async def test_five_hundred_cancelled_clients_leave_nothing_behind(via: str) -> None:
+async def test_five_hundred_cancelled_clients_leave_nothing_behind() -> None:
     """Descriptors and memory are as after the first hundred, and every turn's place is free."""
     chance = random.Random(1)
 
@@ -133,7 +132,7 @@ async def test_five_hundred_cancelled_clients_leave_nothing_behind(via: str) -> 
                     break
 
     limits, headers = httpx.Limits(max_keepalive_connections=0), {"content-type": "application/json"}
-    with ChatUpstream(script) as upstream, own_program(settings(via, upstream.url, max_turns=500, watch=0)) as program:
+    with ChatUpstream(script) as upstream, own_program(settings(upstream.url, max_turns=500, watch=0)) as program:
         process = program.process.pid
         measured: list[tuple[int, int]] = []
         for hundred in range(6):

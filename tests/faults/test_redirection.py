@@ -6,7 +6,6 @@ import pytest
 
 from tests.faults.attacked_server import (
     INVALID,
-    LANES,
     PROMPT,
     SERVER,
     UNKNOWN,
@@ -34,38 +33,18 @@ STEERS: Final = (
     "aws_y_z",
 )
 
-FULL_WIDTH: Final = "127.0.0.1".translate({48 + n: 0xFF10 + n for n in range(10)})
-
-PRIVATE: dict[str, str] = {
+PRIVATE: Final = {
     "this machine": "http://127.0.0.1/x.png",
-    "this machine by name": "http://localhost/x.png",
     "this machine in one number": "http://2130706433/x.png",
-    "this machine in hexadecimal": "http://0x7f000001/x.png",
-    "this machine in octal": "http://0177.0.0.1/x.png",
-    "this machine, shortened": "http://127.1/x.png",
-    "this machine in IPv6": "http://[::1]/x.png",
     "this machine, mapped": "http://[::ffff:127.0.0.1]/x.png",
-    "this machine, translated": "http://[64:ff9b::7f00:1]/x.png",
-    "this machine in full width": f"http://{FULL_WIDTH}/x.png",
-    "everywhere": "http://0.0.0.0/x.png",
     "the cloud's own": "http://169.254.169.254/latest/meta-data/iam",
-    "the cloud's own in IPv6": "http://[fd00:ec2::254]/latest",
-    "the cloud's own by name": "http://metadata.google.internal/computeMetadata/v1",
-    "a neighbour": "http://10.0.0.1/x.png",
-    "another": "http://192.168.1.1/x.png",
     "a name without dots": "http://redis:6379/",
-    "behind a name": "http://x@127.0.0.1/x.png",
     "a name in front": "http://example.com@127.0.0.1/x.png",
     "a backslash": "http://example.com\\@127.0.0.1/x.png",
     "a line end": "http://example.com/\r\nHost: localhost",
     "a file": "file:///etc/passwd",
-    "FTP": "ftp://example.com/x.png",
-    "gopher": "gopher://127.0.0.1:6379/_INFO",
-    "a script": "javascript:alert(1)",
-    "no scheme": "//127.0.0.1/x.png",
-    "a bucket": "gs://bucket/x.png",
-    "another bucket": "s3://bucket/x.png",
 }
+"""`core/test_fetching.py` has all ways to write such an address."""
 
 
 def pictured(url: str) -> dict[str, Any]:
@@ -86,7 +65,7 @@ def put_out(url: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("lane", [*LANES, "gemini", "anthropic"])
+@pytest.mark.parametrize("lane", ["direct", "gemini", "anthropic"])
 @pytest.mark.parametrize("url", PRIVATE.values(), ids=PRIVATE)
 def test_nobody_is_sent_to_a_private_address(attacked: AttackedServer, url: str, lane: str) -> None:
     for body, path in (
@@ -98,11 +77,10 @@ def test_nobody_is_sent_to_a_private_address(attacked: AttackedServer, url: str,
             assert refusal_of(attacked.post({"model": lane, **body})) == Refusal(400, INVALID, path)
 
 
-@pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("name", STEERS)
-def test_what_would_steer_the_machinery_is_not_known_here(attacked: AttackedServer, name: str, lane: str) -> None:
+def test_what_would_steer_the_machinery_is_not_known_here(attacked: AttackedServer, name: str) -> None:
     with attacked.watched():
-        assert refusal_of(attacked.post({"model": lane, name: attacked.canary.url})) == Refusal(400, UNKNOWN, name)
+        assert refusal_of(attacked.post({"model": "direct", name: attacked.canary.url})) == Refusal(400, UNKNOWN, name)
 
 
 NAMES = {
@@ -138,14 +116,13 @@ def test_a_models_name_is_a_name_and_nothing_else(attacked: AttackedServer, name
 
 def test_a_public_address_goes_to_the_upstream_as_it_is_and_is_fetched_by_nobody_here(attacked: AttackedServer) -> None:
     url = "https://example.com/x.png"
-    for lane in LANES:
-        with attacked.watched(asks=True):
-            assert attacked.post({"model": lane, **pictured(url)}).status_code == 200
-        assert url in attacked.upstream.asks[-1].raw.decode()
+    with attacked.watched(asks=True):
+        assert attacked.post({"model": "direct", **pictured(url)}).status_code == 200
+    assert url in attacked.upstream.asks[-1].raw.decode()
 
 
 def test_what_the_upstream_redirects_to_is_not_asked(attacked: AttackedServer) -> None:
-    for lane in (*LANES, "relay"):
+    for lane in ("direct", "relay"):
         with attacked.watched(asks=True):
             answer = attacked.post({"model": lane, "input": f"{PROMPT} please a-redirect! to {attacked.canary.url} "})
             assert refusal_of(answer) == Refusal(502, "upstream_error", type=SERVER)

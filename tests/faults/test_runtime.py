@@ -5,7 +5,6 @@ import json
 import pytest
 
 from tests.faults.attacked_server import (
-    LANES,
     PROMPT,
     RATE,
     SERVER,
@@ -36,24 +35,21 @@ LATE = {"an-error-in-the-middle", "a-cut-in-the-middle"}
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("name", [name for name in ANSWERS if name not in LATE])
 def test_an_upstream_that_refuses_gives_nothing_away(
     attacked: AttackedServer,
     name: str,
-    lane: str,
     stream: bool,
 ) -> None:
     with attacked.watched(asks=True):
-        answer = attacked.post({"model": lane, "input": f"{PROMPT} please {name}!", "stream": stream})
+        answer = attacked.post({"model": "direct", "input": f"{PROMPT} please {name}!", "stream": stream})
         assert refusal_of(answer) == WANTED.get(name, FAILED)
 
 
-@pytest.mark.parametrize("lane", LANES)
 @pytest.mark.parametrize("name", sorted(LATE))
-def test_an_upstream_that_fails_later_gives_nothing_away_either(attacked: AttackedServer, name: str, lane: str) -> None:
+def test_an_upstream_that_fails_later_gives_nothing_away_either(attacked: AttackedServer, name: str) -> None:
     with attacked.watched(asks=True):
-        answer = attacked.post({"model": lane, "input": f"{PROMPT} please {name}!", "stream": True})
+        answer = attacked.post({"model": "direct", "input": f"{PROMPT} please {name}!", "stream": True})
         assert answer.status_code == 200
         assert_discreet(answer.text)
         last = json.loads(answer.text.split("\n\n")[-3].partition("data: ")[2])

@@ -1,20 +1,38 @@
 """However a turn ends, it is counted, and once."""
 
 import socket
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
-from tests.http.counters import ENDS, counted
 from tests.http.websocket_server import settings_of
+from tests.support.metrics import samples
 from tests.wire.program import serving
 from tests.wire.script import counts, opens, says
 from tests.wire.servers import ChatUpstream, Cut, Hang
 from tests.wire.sockets import opened
 
 HEAD = b"POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+
+
+ENDS = "am_proxy_requests_total"
+
+
+def over(found: dict[str, float]) -> bool:
+    """Whether a turn has been counted, and none runs."""
+    return found["am_proxy_turns_in_flight"] == 0 and any(name.startswith(ENDS) for name in found)
+
+
+def counted(url: str, seen: Callable[[dict[str, float]], bool] = over) -> dict[str, float]:
+    """The samples, once `seen` holds of them: a turn is counted behind its last byte."""
+    deadline = time.monotonic() + 20
+    while not seen(found := samples(httpx.get(f"{url}/metrics").text)):
+        assert time.monotonic() < deadline, found
+        time.sleep(0.02)
+    return found
 
 
 @pytest.fixture
