@@ -54,7 +54,7 @@ async function loop(ask) {
 async function parsed() {
   const { zodTextFormat } = load("openai/helpers/zod");
   const { z } = load("zod");
-  const format = zodTextFormat(z.object({ city: z.string(), degrees: z.number().int(), sunny: z.boolean() }), "weather");
+  const format = zodTextFormat(z.object({ city: z.string(), degrees: z.number().int().min(1), sunny: z.boolean() }), "weather");
   const request = { model: "demo", input: "the forecast", text: { format } };
   const streamed = await client.responses.stream(request).finalResponse();
   return [(await client.responses.parse(request)).output_parsed, streamed.output_parsed];
