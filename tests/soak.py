@@ -26,6 +26,7 @@ import httpx
 from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed, InvalidMessage
 
+from tests.wire.configuration import Key, Model, Server, Settings, Upstream
 from tests.wire.grammar import check
 from tests.wire.program import Program
 from tests.wire.script import breaks, opens, says, stops
@@ -41,20 +42,6 @@ WHOLE = {"none", "busy", "leaves", "long line"}
 WORDS = ("upon ", "a ", "time ", "Ünïcödé ", "\N{GRINNING FACE} ", '"quoted\\" ', "\n", "\u2028")
 BROKEN = (aiohttp.ClientError, ConnectionClosed, InvalidMessage, OSError)
 HEADERS = {"authorization": "Bearer soak-key"}
-CONFIG = """
-server = {{ max_turns = 5000, workers = {workers}, metrics = "open" }}
-keys = [{{ name = "soak", value = "soak-key", concurrency = 4000, requests_per_minute = 1_000_000 }}]
-[upstreams]
-chat = {{ base_url = "{chat}", breaker_failures = 0 }}
-litellm = {{ via = "litellm", provider = "hosted_vllm", base_url = "{chat}", breaker_failures = 0 }}
-responses = {{ via = "responses", base_url = "{responses}", breaker_failures = 0 }}
-messages = {{ via = "messages", base_url = "{messages}", api_key = "sk-ant-scripted", breaker_failures = 0 }}
-[models]
-chat = {{ upstream = "chat" }}
-litellm = {{ upstream = "litellm" }}
-responses = {{ upstream = "responses" }}
-messages = {{ upstream = "messages" }}
-"""
 
 
 class Plan:
@@ -199,7 +186,15 @@ def main() -> int:
     with ExitStack() as stack:
         kinds = {"chat": ChatUpstream, "responses": ResponsesUpstream, "messages": AnthropicUpstream}
         urls = {lane: stack.enter_context(kind(lambda ask: script(ask, seen))).url for lane, kind in kinds.items()}
-        server = Program(CONFIG.format(workers=asked.workers, **urls))
+        ways: dict[str, dict[str, str]] = {lane: {"via": lane, "base_url": url} for lane, url in urls.items()}
+        ways["litellm"] = {"via": "litellm", "provider": "hosted_vllm", "base_url": urls["chat"]}
+        settings = Settings(
+            server=Server(max_turns=5000, workers=asked.workers, metrics="open"),
+            keys=[Key(name="soak", value="soak-key", concurrency=4000, requests_per_minute=1_000_000)],
+            upstreams={lane: Upstream(api_key="sk-scripted", breaker_failures=0, **way) for lane, way in ways.items()},
+            models={lane: Model(upstream=lane) for lane in ways},
+        )
+        server = Program(settings)
         soak, before = Soak(server.url, server.process.pid), memory(server.process.pid)
         asyncio.run(soak.run(asked.streams, asked.minutes * 60, asked.workers))
         time.sleep(3)

@@ -1,6 +1,5 @@
 """The way in: compressed bodies, limits of callers, and who is told which upstream answered."""
 
-import asyncio
 import gzip
 import sys
 from pathlib import Path
@@ -61,11 +60,8 @@ def test_the_requests_of_a_minute_come_back_evenly(monkeypatch: pytest.MonkeyPat
     counted.enter(Caller(owner="b"), server)
 
 
-def test_only_this_machines_user_is_told_which_upstream_answered(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
-            for body in (ASK, {**ASK, "stream": True}):
-                assert b"\r\nx-am-upstream: u\r\n" in await talk(url, post(body))
-            assert b"x-am-upstream" not in await talk(url, post(ASK, "x-forwarded-for: 203.0.113.5"))
-
-    asyncio.run(test())
+async def test_only_this_machines_user_is_told_which_upstream_answered(tmp_path: Path) -> None:
+    async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
+        for body in (ASK, {**ASK, "stream": True}):
+            assert b"\r\nx-am-upstream: u\r\n" in await talk(url, post(body))
+        assert b"x-am-upstream" not in await talk(url, post(ASK, "x-forwarded-for: 203.0.113.5"))

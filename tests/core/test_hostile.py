@@ -70,17 +70,14 @@ ASK = {"model": "m", "input": "Hi"}
         "half an answer",
     ],
 )
-def test_a_hostile_model_server_is_a_clear_error(answer: bytes, code: str, tmp_path: Path) -> None:
-    async def test() -> None:
-        script: Any = answer if not answer.endswith(b"data: {") else answer + b" "
-        async with upstream(script) as up, served(tmp_path, up.url, table="retries = 0\ntimeout = 2\n") as url:
-            got = await talk(url, post(ASK))
-            status = int(got.split(b" ")[1])
-            assert status in {502, 504}
-            error = json.loads(got.partition(b"\r\n\r\n")[2])["error"]
-            assert error["code"] == (code if status == 502 else "upstream_timeout")
-
-    asyncio.run(test())
+async def test_a_hostile_model_server_is_a_clear_error(answer: bytes, code: str, tmp_path: Path) -> None:
+    script: Any = answer if not answer.endswith(b"data: {") else answer + b" "
+    async with upstream(script) as up, served(tmp_path, up.url, table="retries = 0\ntimeout = 2\n") as url:
+        got = await talk(url, post(ASK))
+        status = int(got.split(b" ")[1])
+        assert status in {502, 504}
+        error = json.loads(got.partition(b"\r\n\r\n")[2])["error"]
+        assert error["code"] == (code if status == 502 else "upstream_timeout")
 
 
 @pytest.mark.parametrize(
@@ -91,16 +88,13 @@ def test_a_hostile_model_server_is_a_clear_error(answer: bytes, code: str, tmp_p
         ("http://127.0.0.1:1/v1", b"refused the connection"),
     ],
 )
-def test_a_server_that_cannot_be_reached(url: str, words: bytes, tmp_path: Path) -> None:
-    async def test() -> None:
-        async with upstream(says("a")) as up:
-            port = up.url.split(":")[2].split("/")[0]
-            async with served(tmp_path, url.format(port), table="retries = 0\n") as address:
-                got = await talk(address, post(ASK))
-                assert got.startswith(b"HTTP/1.1 502 ")
-                assert words in got
-
-    asyncio.run(test())
+async def test_a_server_that_cannot_be_reached(url: str, words: bytes, tmp_path: Path) -> None:
+    async with upstream(says("a")) as up:
+        port = up.url.split(":")[2].split("/")[0]
+        async with served(tmp_path, url.format(port), table="retries = 0\n") as address:
+            got = await talk(address, post(ASK))
+            assert got.startswith(b"HTTP/1.1 502 ")
+            assert words in got
 
 
 @pytest.mark.parametrize(
@@ -117,100 +111,76 @@ def test_a_server_that_cannot_be_reached(url: str, words: bytes, tmp_path: Path)
     ],
     ids=["deep", "deep input", "broken", "32 MB", "long head", "many values", "not HTTP", "two keys"],
 )
-def test_a_hostile_client_gets_a_clear_answer(request_: bytes, status: int, tmp_path: Path) -> None:
-    async def test() -> None:
-        async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
-            got = await talk(url, request_)
-            assert got.startswith(b"HTTP/1.1 %d " % status), got[:200]
-            assert (await talk(url, post(ASK))).startswith(b"HTTP/1.1 200 ")
-
-    asyncio.run(test())
+async def test_a_hostile_client_gets_a_clear_answer(request_: bytes, status: int, tmp_path: Path) -> None:
+    async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
+        got = await talk(url, request_)
+        assert got.startswith(b"HTTP/1.1 %d " % status), got[:200]
+        assert (await talk(url, post(ASK))).startswith(b"HTTP/1.1 200 ")
 
 
-def test_two_keys_are_refused_where_there_are_keys(tmp_path: Path) -> None:
-    async def test() -> None:
-        key = '\n[[keys]]\nname = "a"\nvalue = "key-of-a"\n'
-        async with upstream(says("a")) as up, served(tmp_path, up.url, table=key) as url:
-            mine = "authorization: Bearer key-of-a"
-            assert (await talk(url, post(ASK, mine))).startswith(b"HTTP/1.1 200 ")
-            for headers in ([], [mine, mine], ["authorization: Bearer other"]):
-                assert (await talk(url, post(ASK, *headers))).startswith(b"HTTP/1.1 401 ")
-            assert (await talk(url, post(ASK, mine.replace("Bearer", "bearer")))).startswith(b"HTTP/1.1 200 ")
-            refused = post(ASK, "x: 1").replace(b"connection: close\r\n", b"")
-            late = await talk(url, refused[:-5], 0.2, refused[-5:] + post(ASK, mine))
-            assert [part[:4] for part in late.split(b"HTTP/1.1 ")[1:]] == [b"401 ", b"200 "]
-
-    asyncio.run(test())
+async def test_two_keys_are_refused_where_there_are_keys(tmp_path: Path) -> None:
+    key = '\n[[keys]]\nname = "a"\nvalue = "key-of-a"\n'
+    async with upstream(says("a")) as up, served(tmp_path, up.url, table=key) as url:
+        mine = "authorization: Bearer key-of-a"
+        assert (await talk(url, post(ASK, mine))).startswith(b"HTTP/1.1 200 ")
+        for headers in ([], [mine, mine], ["authorization: Bearer other"]):
+            assert (await talk(url, post(ASK, *headers))).startswith(b"HTTP/1.1 401 ")
+        assert (await talk(url, post(ASK, mine.replace("Bearer", "bearer")))).startswith(b"HTTP/1.1 200 ")
+        refused = post(ASK, "x: 1").replace(b"connection: close\r\n", b"")
+        late = await talk(url, refused[:-5], 0.2, refused[-5:] + post(ASK, mine))
+        assert [part[:4] for part in late.split(b"HTTP/1.1 ")[1:]] == [b"401 ", b"200 "]
 
 
-def test_a_slow_head_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test() -> None:
-        monkeypatch.setattr(protocol, "_TIME", 0.3)
-        async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
-            assert (await talk(url, b"POST /v1/responses HTTP/1.1\r\n")).startswith(b"HTTP/1.1 408 ")
-
-    asyncio.run(test())
+async def test_a_slow_head_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "_TIME", 0.3)
+    async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
+        assert (await talk(url, b"POST /v1/responses HTTP/1.1\r\n")).startswith(b"HTTP/1.1 408 ")
 
 
-def test_half_requests_leave_nothing(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
-            whole = post(ASK)
-            for size in range(1, len(whole), 7):
-                _, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
-                writer.write(whole[:size])
-                await writer.drain()
-                writer.transport.abort()
-            assert (await talk(url, whole)).startswith(b"HTTP/1.1 200 ")
-
-    asyncio.run(test())
+async def test_half_requests_leave_nothing(tmp_path: Path) -> None:
+    async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
+        whole = post(ASK)
+        for size in range(1, len(whole), 7):
+            _, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+            writer.write(whole[:size])
+            await writer.drain()
+            writer.transport.abort()
+        assert (await talk(url, whole)).startswith(b"HTTP/1.1 200 ")
 
 
-def test_the_offer_of_http_2_is_struck_out(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
-            body = json.dumps(ASK).encode()
-            head = "POST /v1/responses HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
-            head += "".join([f"{header}\r\n" for header in HEADERS])
-            head += f"HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\ncontent-length: {len(body)}\r\n\r\n"
-            reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
-            writer.write(head.encode() + body)
-            assert (await asyncio.wait_for(reader.readline(), 5)).startswith(b"HTTP/1.1 200 ")
-            writer.close()
-
-    asyncio.run(test())
+async def test_the_offer_of_http_2_is_struck_out(tmp_path: Path) -> None:
+    async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
+        body = json.dumps(ASK).encode()
+        head = "POST /v1/responses HTTP/1.1\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\n"
+        head += "".join([f"{header}\r\n" for header in HEADERS])
+        head += f"HTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\ncontent-length: {len(body)}\r\n\r\n"
+        reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
+        writer.write(head.encode() + body)
+        assert (await asyncio.wait_for(reader.readline(), 5)).startswith(b"HTTP/1.1 200 ")
+        writer.close()
 
 
-def test_an_empty_line_behind_a_body_harms_no_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test() -> None:
-        monkeypatch.setattr(protocol, "_TIME", 0.1)
-        async with upstream([*says("a")[:1], 0.4, *says("b")]) as up, served(tmp_path, up.url) as url:
-            got = await talk(url, post({**ASK, "stream": True}) + b"\r\n")
-            assert got.startswith(b"HTTP/1.1 200 ")
-            assert b"response.completed" in got
-            assert b" 408 " not in got
-
-    asyncio.run(test())
+async def test_an_empty_line_behind_a_body_harms_no_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(protocol, "_TIME", 0.1)
+    async with upstream([*says("a")[:1], 0.4, *says("b")]) as up, served(tmp_path, up.url) as url:
+        got = await talk(url, post({**ASK, "stream": True}) + b"\r\n")
+        assert got.startswith(b"HTTP/1.1 200 ")
+        assert b"response.completed" in got
+        assert b" 408 " not in got
 
 
 @pytest.mark.parametrize("more", [{"choice": "zzz"}, {"offers": [1]}, {"é": 1}, {f"p{n}": 1 for n in range(90)}])
-def test_unknown_parameters_are_warned_of_and_nothing_else(more: dict[str, Any], tmp_path: Path) -> None:
-    async def test() -> None:
-        async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
-            got = await talk(url, post({**ASK, **more}))
-            assert got.startswith(b"HTTP/1.1 200 ")
-            [header] = [line for line in got.split(b"\r\n") if line.startswith(b"x-am-warnings: ")]
-            assert len(header) < 4100
-            assert "no effect" in json.loads(header.partition(b": ")[2])[0]
-
-    asyncio.run(test())
+async def test_unknown_parameters_are_warned_of_and_nothing_else(more: dict[str, Any], tmp_path: Path) -> None:
+    async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
+        got = await talk(url, post({**ASK, **more}))
+        assert got.startswith(b"HTTP/1.1 200 ")
+        [header] = [line for line in got.split(b"\r\n") if line.startswith(b"x-am-warnings: ")]
+        assert len(header) < 4100
+        assert "no effect" in json.loads(header.partition(b": ")[2])[0]
 
 
-def test_a_schema_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
-    async def test() -> None:
-        schema = b'{"type":"object","properties":{"a":' * 440 + b"{}" + b"}}" * 440
-        body = b'{"model":"m","input":"Hi","tools":[{"type":"function","name":"f","parameters":%b}]}' % schema
-        async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
-            assert (await talk(url, post(body))).startswith(b"HTTP/1.1 400 ")
-
-    asyncio.run(test())
+async def test_a_schema_that_is_nested_too_deeply_is_refused(tmp_path: Path) -> None:
+    schema = b'{"type":"object","properties":{"a":' * 440 + b"{}" + b"}}" * 440
+    body = b'{"model":"m","input":"Hi","tools":[{"type":"function","name":"f","parameters":%b}]}' % schema
+    async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
+        assert (await talk(url, post(body))).startswith(b"HTTP/1.1 400 ")

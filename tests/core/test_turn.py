@@ -122,52 +122,39 @@ def _servers() -> int:
     return sum("serve" in repr(task.get_coro()) or "_end_of" in repr(task.get_coro()) for task in asyncio.all_tasks())
 
 
-def run(test: Any) -> None:
-    asyncio.run(test)
-
-
-def test_an_answer_is_told() -> None:
-    async def test() -> None:
-        async with upstream(says("Hel", "lo")) as up:
-            case = Case(client := Heard(), [up.url])
-            await case.over()
-            assert client.text == "Hello"
-            assert client.types[-1] == "completed"
-            assert case.turn.finish == "completed"
-
-    run(test())
+async def test_an_answer_is_told() -> None:
+    async with upstream(says("Hel", "lo")) as up:
+        case = Case(client := Heard(), [up.url])
+        await case.over()
+        assert client.text == "Hello"
+        assert client.types[-1] == "completed"
+        assert case.turn.finish == "completed"
 
 
 @pytest.mark.parametrize("begun", [False, True])
-def test_signs_of_life_while_the_upstream_is_silent(begun: bool) -> None:
-    async def test() -> None:
-        gate = asyncio.Event()
-        script: list[Step] = [chunk("a"), gate, *says("b")] if begun else [gate, *says("b")]
-        async with upstream(script) as up:
-            case = Case(client := Heard(), [up.url], server={"first_payload_wait": 0.05, "keep_alive": 0.05})
-            sign = "output_text.delta" if begun else "in_progress"
-            await until(lambda: client.types.count(sign) > 3)
-            assert client.types[:2] == ["created", "in_progress"]
-            gate.set()
-            await case.over()
-            assert client.text == ("ab" if begun else "b")
-
-    run(test())
+async def test_signs_of_life_while_the_upstream_is_silent(begun: bool) -> None:
+    gate = asyncio.Event()
+    script: list[Step] = [chunk("a"), gate, *says("b")] if begun else [gate, *says("b")]
+    async with upstream(script) as up:
+        case = Case(client := Heard(), [up.url], server={"first_payload_wait": 0.05, "keep_alive": 0.05})
+        sign = "output_text.delta" if begun else "in_progress"
+        await until(lambda: client.types.count(sign) > 3)
+        assert client.types[:2] == ["created", "in_progress"]
+        gate.set()
+        await case.over()
+        assert client.text == ("ab" if begun else "b")
 
 
-def test_no_sign_of_life_while_the_client_does_not_read() -> None:
-    async def test() -> None:
-        async with upstream([chunk("a"), chunk("b"), 0.3, *says("c")]) as up:
-            client = Heard()
-            client.gate.clear()
-            case = Case(client, [up.url], server={"first_payload_wait": 0.02, "keep_alive": 0.02})
-            await asyncio.sleep(0.3)
-            client.gate.set()
-            await case.over()
-            assert client.text == "abc"
-            assert [event for event in client.got[:4] if event.get("delta") == ""] == []
-
-    run(test())
+async def test_no_sign_of_life_while_the_client_does_not_read() -> None:
+    async with upstream([chunk("a"), chunk("b"), 0.3, *says("c")]) as up:
+        client = Heard()
+        client.gate.clear()
+        case = Case(client, [up.url], server={"first_payload_wait": 0.02, "keep_alive": 0.02})
+        await asyncio.sleep(0.3)
+        client.gate.set()
+        await case.over()
+        assert client.text == "abc"
+        assert [event for event in client.got[:4] if event.get("delta") == ""] == []
 
 
 @pytest.mark.parametrize(
@@ -178,196 +165,163 @@ def test_no_sign_of_life_while_the_client_does_not_read() -> None:
         ([chunk("a"), *([0.02, chunk("a")] * 200)], {"turn_timeout": 0.4}, "upstream_timeout"),
     ],
 )
-def test_each_limit_of_time_ends_the_turn(script: list[Step], table: dict[str, Any], code: str) -> None:
-    async def test() -> None:
-        async with upstream(script) as up:
-            case = Case(client := Heard(), [up.url], server={"keep_alive": 0.05}, **table)
-            await case.over()
-            assert case.turn.problem is not None
-            assert case.turn.problem.code == code
-            assert client.types[-1:] == (["failed"] if client.started else [])
-            await until(lambda: up.open == 0)
-
-    run(test())
+async def test_each_limit_of_time_ends_the_turn(script: list[Step], table: dict[str, Any], code: str) -> None:
+    async with upstream(script) as up:
+        case = Case(client := Heard(), [up.url], server={"keep_alive": 0.05}, **table)
+        await case.over()
+        assert case.turn.problem is not None
+        assert case.turn.problem.code == code
+        assert client.types[-1:] == (["failed"] if client.started else [])
+        await until(lambda: up.open == 0)
 
 
 @pytest.mark.parametrize("begun", [False, True])
 @pytest.mark.parametrize(
     ("why", "last"), [(Why.INTERRUPTED, "incomplete"), (Why.CANCELLED, "incomplete"), (Why.STOPPED, "failed")]
 )
-def test_a_reason_from_outside_ends_the_turn(why: Why, last: str, begun: bool) -> None:
-    async def test() -> None:
-        async with upstream([chunk("a"), 30.0] if begun else [30.0]) as up:
-            case = Case(client := Heard(), [up.url], server={"first_payload_wait": 0.02})
-            await until(lambda: "output_text.delta" in client.types if begun else "in_progress" in client.types)
-            case.turn.signals.signal(why)
-            case.turn.signals.signal(Why.LEFT)  # the first reason counts
-            await case.over()
-            assert client.types[-1] == last
-            await until(lambda: up.open == 0)
-
-    run(test())
+async def test_a_reason_from_outside_ends_the_turn(why: Why, last: str, begun: bool) -> None:
+    async with upstream([chunk("a"), 30.0] if begun else [30.0]) as up:
+        case = Case(client := Heard(), [up.url], server={"first_payload_wait": 0.02})
+        await until(lambda: "output_text.delta" in client.types if begun else "in_progress" in client.types)
+        case.turn.signals.signal(why)
+        case.turn.signals.signal(Why.LEFT)  # the first reason counts
+        await case.over()
+        assert client.types[-1] == last
+        await until(lambda: up.open == 0)
 
 
-def test_a_reason_while_the_client_does_not_read_loses_nothing() -> None:
-    async def test() -> None:
-        async with upstream([chunk("a"), 30.0]) as up:
-            client = Heard()
-            client.gate.clear()
-            case = Case(client, [up.url])
-            await until(lambda: client.started)
-            await asyncio.sleep(0.05)
-            case.turn.signals.signal(Why.CANCELLED)
-            await asyncio.sleep(0.05)
-            client.gate.set()
-            await case.over()
-            assert client.text == "a"
-            assert client.types[-1] == "incomplete"
-
-    run(test())
+async def test_a_reason_while_the_client_does_not_read_loses_nothing() -> None:
+    async with upstream([chunk("a"), 30.0]) as up:
+        client = Heard()
+        client.gate.clear()
+        case = Case(client, [up.url])
+        await until(lambda: client.started)
+        await asyncio.sleep(0.05)
+        case.turn.signals.signal(Why.CANCELLED)
+        await asyncio.sleep(0.05)
+        client.gate.set()
+        await case.over()
+        assert client.text == "a"
+        assert client.types[-1] == "incomplete"
 
 
 @pytest.mark.parametrize("script", [[30.0], [chunk("a"), 30.0], [chunk("a"), *([chunk("b")] * 9), 30.0]])
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_client_that_leaves_stops_the_upstream(script: list[Step], stream: bool) -> None:
-    async def test() -> None:
-        async with upstream(script) as up:
-            case = Case(client := Heard(streams=stream), [up.url], stream=stream)
-            await until(lambda: up.open == 1)
-            client.gone.set()
-            await until(lambda: up.gone == 1, 2)
-            await case.over()
-            assert case.turn.finish == "disconnected"
-            assert not client.finished
-
-    run(test())
+async def test_a_client_that_leaves_stops_the_upstream(script: list[Step], stream: bool) -> None:
+    async with upstream(script) as up:
+        case = Case(client := Heard(streams=stream), [up.url], stream=stream)
+        await until(lambda: up.open == 1)
+        client.gone.set()
+        await until(lambda: up.gone == 1, 2)
+        await case.over()
+        assert case.turn.finish == "disconnected"
+        assert not client.finished
 
 
-def test_a_client_that_leaves_while_it_does_not_read() -> None:
-    async def test() -> None:
-        async with upstream([chunk("a"), 30.0]) as up:
-            client = Heard()
-            client.gate.clear()
-            case = Case(client, [up.url])
-            await until(lambda: client.started)
-            client.gone.set()
-            await case.over()
-            await until(lambda: up.open == 0)
-
-    run(test())
-
-
-def test_a_refusal_before_the_first_byte_and_a_failure_after_it() -> None:
-    async def test() -> None:
-        body = b'{"error":{"message":"too silly"}}'
-        refusal = b"HTTP/1.1 400 Bad Request\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
-        async with upstream(refusal) as up:
-            case = Case(client := Heard(), [up.url])
-            await case.over()
-            assert (client.problem and client.problem.code, client.got) == ("invalid_value", [])
-        async with upstream([0.3, None]) as up:
-            case = Case(client := Heard(), [up.url], server={"first_payload_wait": 0.02}, retries=0)
-            await case.over()
-            assert client.types == ["created", "in_progress", "failed"]
-        async with upstream([chunk("a"), None]) as up:
-            case = Case(client := Heard(), [up.url])
-            await case.over()
-            assert (client.text, client.types[-1]) == ("a", "failed")
-
-    run(test())
-
-
-def test_a_whole_answer_that_fails_has_a_problem() -> None:
-    async def test() -> None:
-        async with upstream([chunk("a"), None]) as up:
-            case = Case(client := Heard(streams=False), [up.url], stream=False)
-            await case.over()
-            assert client.problem is not None
-            assert not client.started
-
-    run(test())
-
-
-def test_retries_and_fallbacks_happen_while_signs_of_life_are_sent() -> None:
-    async def test() -> None:
-        busy = b"HTTP/1.1 503 Busy\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n"
-        async with upstream(busy, says("again")) as up:
-            case = Case(client := Heard(), [up.url], server={"first_payload_wait": 0.05, "keep_alive": 0.05})
-            await case.over()
-            assert (client.text, case.turn.retries, up.asks) == ("again", {"u0": 1}, 2)
-            assert client.types.count("in_progress") > 3
-        async with upstream([0.2, None]) as bad, upstream(says("other")) as good:
-            case = Case(client := Heard(), [bad.url, good.url], server={"first_payload_wait": 0.02}, retries=0)
-            await case.over()
-            assert (client.text, case.turn.route.name) == ("other", "u1")
-
-    run(test())
-
-
-def test_an_unforeseen_fault_fails_the_response() -> None:
-    async def test() -> None:
-        async with upstream([chunk("a"), 0.05, chunk("b"), 30.0]) as up:
-            case = Case(client := Heard(), [up.url])
-            await until(lambda: "output_text.delta" in client.types)
-            assert case.turn.exchange is not None
-            case.turn.exchange.receive = lambda _: 1 / 0  # type: ignore[method-assign,assignment]
-            await case.over()
-            assert client.types[-1] == "failed"
-            assert "ZeroDivisionError" in case.turn.cause
-            await until(lambda: up.open == 0)
-
-    run(test())
-
-
-def test_the_cancellation_of_somebody_else_is_not_taken() -> None:
-    async def test() -> None:
-        async with upstream([30.0]) as up:
-            case = Case(client := Heard(), [up.url], server={"first_payload_wait": 0.02, "keep_alive": 0.02})
-            await until(lambda: client.types.count("in_progress") > 1)
-            case.task.cancel()
-            case.turn.signals.signal(Why.LIFE)
-            with pytest.raises(asyncio.CancelledError):
-                await case.task
-            await until(lambda: up.open == 0)
-            await case.catalog.close()
-
-    run(test())
-
-
-def test_a_connection_is_used_again_after_a_whole_answer() -> None:
-    async def test() -> None:
-        connections = 0
-
-        class Counted(Upstream):
-            async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-                nonlocal connections
-                connections += 1
-                await super().serve(reader, writer)
-
-        model = Counted(says("a"))
-        listening = await asyncio.start_server(model.serve, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
-        first = Case(Heard(), [url])
-        await first.task
-        request, routes, server = first.turn.request, first.catalog.routes("m", Caller()), ServerSettings()
+async def test_a_client_that_leaves_while_it_does_not_read() -> None:
+    async with upstream([chunk("a"), 30.0]) as up:
         client = Heard()
-        turn = Turn(
-            request,
-            [],
-            routes,
-            client,
-            server=server,
-            request_id="r",
-            for_codex=False,
-            may_know=False,
-            watched=False,
-            released=lambda: None,
-            ended=lambda _: None,
-        )
-        await turn.run()
-        assert client.text == "a"
-        assert connections == 1
-        await first.catalog.close()
-        listening.close()
+        client.gate.clear()
+        case = Case(client, [up.url])
+        await until(lambda: client.started)
+        client.gone.set()
+        await case.over()
+        await until(lambda: up.open == 0)
 
-    run(test())
+
+async def test_a_refusal_before_the_first_byte_and_a_failure_after_it() -> None:
+    body = b'{"error":{"message":"too silly"}}'
+    refusal = b"HTTP/1.1 400 Bad Request\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
+    async with upstream(refusal) as up:
+        case = Case(client := Heard(), [up.url])
+        await case.over()
+        assert (client.problem and client.problem.code, client.got) == ("invalid_value", [])
+    async with upstream([0.3, None]) as up:
+        case = Case(client := Heard(), [up.url], server={"first_payload_wait": 0.02}, retries=0)
+        await case.over()
+        assert client.types == ["created", "in_progress", "failed"]
+    async with upstream([chunk("a"), None]) as up:
+        case = Case(client := Heard(), [up.url])
+        await case.over()
+        assert (client.text, client.types[-1]) == ("a", "failed")
+
+
+async def test_a_whole_answer_that_fails_has_a_problem() -> None:
+    async with upstream([chunk("a"), None]) as up:
+        case = Case(client := Heard(streams=False), [up.url], stream=False)
+        await case.over()
+        assert client.problem is not None
+        assert not client.started
+
+
+async def test_retries_and_fallbacks_happen_while_signs_of_life_are_sent() -> None:
+    busy = b"HTTP/1.1 503 Busy\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n"
+    async with upstream(busy, says("again")) as up:
+        case = Case(client := Heard(), [up.url], server={"first_payload_wait": 0.05, "keep_alive": 0.05})
+        await case.over()
+        assert (client.text, case.turn.retries, up.asks) == ("again", {"u0": 1}, 2)
+        assert client.types.count("in_progress") > 3
+    async with upstream([0.2, None]) as bad, upstream(says("other")) as good:
+        case = Case(client := Heard(), [bad.url, good.url], server={"first_payload_wait": 0.02}, retries=0)
+        await case.over()
+        assert (client.text, case.turn.route.name) == ("other", "u1")
+
+
+async def test_an_unforeseen_fault_fails_the_response() -> None:
+    async with upstream([chunk("a"), 0.05, chunk("b"), 30.0]) as up:
+        case = Case(client := Heard(), [up.url])
+        await until(lambda: "output_text.delta" in client.types)
+        assert case.turn.exchange is not None
+        case.turn.exchange.receive = lambda _: 1 / 0  # type: ignore[method-assign,assignment]
+        await case.over()
+        assert client.types[-1] == "failed"
+        assert "ZeroDivisionError" in case.turn.cause
+        await until(lambda: up.open == 0)
+
+
+async def test_the_cancellation_of_somebody_else_is_not_taken() -> None:
+    async with upstream([30.0]) as up:
+        case = Case(client := Heard(), [up.url], server={"first_payload_wait": 0.02, "keep_alive": 0.02})
+        await until(lambda: client.types.count("in_progress") > 1)
+        case.task.cancel()
+        case.turn.signals.signal(Why.LIFE)
+        with pytest.raises(asyncio.CancelledError):
+            await case.task
+        await until(lambda: up.open == 0)
+        await case.catalog.close()
+
+
+async def test_a_connection_is_used_again_after_a_whole_answer() -> None:
+    connections = 0
+
+    class Counted(Upstream):
+        async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal connections
+            connections += 1
+            await super().serve(reader, writer)
+
+    model = Counted(says("a"))
+    listening = await asyncio.start_server(model.serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+    first = Case(Heard(), [url])
+    await first.task
+    request, routes, server = first.turn.request, first.catalog.routes("m", Caller()), ServerSettings()
+    client = Heard()
+    turn = Turn(
+        request,
+        [],
+        routes,
+        client,
+        server=server,
+        request_id="r",
+        for_codex=False,
+        may_know=False,
+        watched=False,
+        released=lambda: None,
+        ended=lambda _: None,
+    )
+    await turn.run()
+    assert client.text == "a"
+    assert connections == 1
+    await first.catalog.close()
+    listening.close()
