@@ -1,19 +1,10 @@
 """What the openai package for Python raises where a request cannot be served."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import httpx
 import pytest
 from openai import APIStatusError, BadRequestError, InternalServerError, NotFoundError, OpenAI, RateLimitError
-
-from tests.wire.configuration import Model, Settings, Upstream
-from tests.wire.program import serving
-from tests.wire.script import opens, says, stops
-from tests.wire.servers import ChatUpstream, Cut, End, Hang, ResponsesUpstream, Step
-from tests.wire.servers.responses import answer, ends, message
-from tests.wire.servers.server import ScriptedUpstream
 
 
 @pytest.fixture
@@ -123,55 +114,3 @@ def test_a_failed_answer_names_its_reason(client: OpenAI) -> None:
     assert last.type == "response.failed"
     assert last.response.error is not None
     assert str(caught.value.body["message"]) == f"{last.response.error.message} No part of the answer is returned."  # type: ignore[index]
-
-
-BROKEN: dict[str, tuple[list[Step], int]] = {
-    "cut": ([Cut()], 502),
-    "ended without a reason": ([End()], 502),
-    "overloaded": ([{"error": {"message": "Overloaded", "code": 503}}], 502),
-    "silent": ([Hang()], 504),
-}
-LANES = pytest.mark.parametrize("via", ["chat", "responses"])
-
-
-@contextmanager
-def breaking_off(via: str, end: list[Step]) -> Iterator[tuple[str, ScriptedUpstream]]:
-    """A server whose upstream has sent a whole answer, and now sends half of one with this end, then a whole one."""
-    half: list[Step] = [opens(), says("Hello, you ")]
-    whole: list[Step] = [opens(), says("Hello."), stops()]
-    kind: type[ScriptedUpstream] = ChatUpstream
-    if via == "responses":
-        events = answer(message("msg_1", "Hello."))
-        kind, half, whole = ResponsesUpstream, [*events[:5]], [*events]
-    with kind(whole, [*half, *end], whole) as upstream:
-        lane = Upstream(via=via, base_url=upstream.url)
-        upstreams = {"patient": lane, "impatient": {**lane, "timeout": 2}}
-        with serving(Settings(upstreams=upstreams, models={name: Model(upstream=name) for name in upstreams})) as url:
-            assert httpx.post(f"{url}/v1/responses", json={"model": "patient", "input": "hi"}, timeout=50).is_success
-            yield f"{url}/v1", upstream
-
-
-@LANES
-@pytest.mark.parametrize(("end", "status"), BROKEN.values(), ids=BROKEN)
-def test_the_package_asks_again_after_half_an_answer(via: str, end: list[Step], status: int) -> None:
-    """Nothing of it was sent, so the caller never sees that there was a first one."""
-    seen: list[int] = []
-    with breaking_off(via, end) as (url, upstream), OpenAI(base_url=url, api_key="any", max_retries=2) as client:
-        client._client.event_hooks["response"] = [lambda response: seen.append(response.status_code)]
-        model = "impatient" if status == 504 else "patient"
-        assert client.responses.create(model=model, input="hi").output_text == "Hello."
-    assert (seen, len(upstream.asks)) == ([status, 200], 3)
-
-
-@LANES
-def test_half_an_answer_that_a_rate_limit_ended_says_when_to_try_again(via: str) -> None:
-    slow: Step = {"error": {"message": "Slow down.", "code": 429}}
-    if via == "responses":
-        slow = ends(status="failed", error={"code": "rate_limit_exceeded", "message": "Slow down."})
-    with (
-        breaking_off(via, [slow]) as (url, _),
-        OpenAI(base_url=url, api_key="any", max_retries=0) as client,
-        pytest.raises(RateLimitError) as caught,
-    ):
-        client.responses.create(model="patient", input="hi")
-    assert (caught.value.code, caught.value.response.headers["retry-after"]) == ("rate_limit_exceeded", "5")

@@ -110,7 +110,7 @@ def test_a_flag_or_a_variable_is_named_without_the_setting(
     assert mistakes("", flags, environ) == said
 
 
-def test_the_file_of_the_second_edition_has_another_name() -> None:
+def test_a_file_under_its_former_name_is_named() -> None:
     Path("config.toml").write_text('[upstreams.u]\nvia = "demo"')
     assert mistakes("") == "config.toml is not read any more: rename it to am-proxy.toml"
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 from tests.judges import judge_answered_error
 from tests.wire.event_stream import judged
 from tests.wire.exchange_play import Played
-from tests.wire.foreign_judges import judge_error_frame, judge_response
+from tests.wire.foreign_judges import judge_compaction, judge_error_frame, judge_response
 from tests.wire.sockets import LAST
 
 Json = dict[str, Any]
@@ -58,6 +58,8 @@ def _judge_body(body: Json) -> None:
     match body:
         case {"object": "response"}:
             judge_response(body)
+        case {"object": "response.compaction"}:
+            judge_compaction(body)
         case {"error": dict()}:
             assert [finding for finding in judge_answered_error(400, {}, body) if finding.rule.is_fault] == []
         case _:

@@ -9,8 +9,6 @@ from typing import Any, Final
 TIME: Final = 1_700_000_000
 """Stands for every time in an answer."""
 _TIMES: Final = frozenset({"created_at", "completed_at", "created"})
-_LEAVES: Final = "input_transformations"
-"""A member that only the former edition has: it is not compared."""
 _VARYING: Final = re.compile(
     r"([a-z]+_AM-)(?:\d{13}-[a-z0-9]{8}|[a-z0-9]{12})(?![a-z0-9])"  # an id of this server
     r"|(call_)[0-9a-f]{28}(?![0-9a-z])"  # made by litellm
@@ -65,9 +63,7 @@ def _timeless(value: Any) -> Any:
     match value:
         case dict():
             return {
-                key: TIME if key in _TIMES and type(held) is int else _timeless(held)
-                for key, held in value.items()
-                if key != _LEAVES
+                key: TIME if key in _TIMES and type(held) is int else _timeless(held) for key, held in value.items()
             }
         case list():
             return [_timeless(held) for held in value]

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 Json = dict[str, Any]
 
 MEMBERS: Final = Path(__file__).with_name("members.jsonl")
-"""What `openai_members.py` printed."""
+"""Each member that the `openai` package knows, with a value."""
 FILE: Final = "https://a.example/a.pdf"
 
 TABLE: Final = MEMBERS.with_name("outcomes.txt")
