@@ -1,4 +1,4 @@
-"""Names of the second edition that are gone, and what to use instead."""
+"""Names of version 0.1 that are gone, and what to use instead."""
 
 _BOUND = "leave it out: a fixed bound takes its place"
 _TIME = "leave it out: a fixed time takes its place"

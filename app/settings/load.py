@@ -84,7 +84,7 @@ class _Reading:
         self.unread: set[Path] = set()
         """Settings that refer to what is not there."""
         self.mistakes: list[str] = []
-        if file is None and _is_of_second_edition(FilePath("config.toml")):
+        if file is None and _is_of_version_0_1(FilePath("config.toml")):
             self.mistakes.append(f"config.toml is not read any more: rename it to {FILE}")
 
     def say(self, path: Path, words: str) -> None:
@@ -210,7 +210,7 @@ def _read(file: FilePath) -> dict[str, Any]:
         raise SettingsError(f"{file}: is not TOML: {error}") from None
 
 
-def _is_of_second_edition(file: FilePath) -> bool:
+def _is_of_version_0_1(file: FilePath) -> bool:
     """Whether this is a configuration under the name that it could have there."""
     try:
         return "[upstreams." in file.read_text(encoding="utf-8")

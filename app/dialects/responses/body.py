@@ -24,7 +24,7 @@ _SUMMARIES = frozenset({"compaction", "compaction_summary", "context_compaction"
 _BOUND = frozenset({"message", "function_call", "custom_tool_call"})
 """Items that lose their ids without reasoning: OpenAI refuses one that it wrote without the reasoning before it."""
 _OURS = re.compile(r"(^|_)AM-")
-"""In ids that this server made, or marked in its second edition: others look ids up."""
+"""In ids that this server made, or marked in version 0.1: others look ids up."""
 
 
 def body_of(request: Request, model: Model, sealer: Sealer | None) -> tuple[Json, Warnings]:
