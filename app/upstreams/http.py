@@ -323,7 +323,7 @@ async def _drain(response: aiohttp.ClientResponse) -> None:
         async with asyncio.timeout(_DRAIN):
             while await response.content.readany():
                 pass
-    except (TimeoutError, aiohttp.ClientError, OSError):
+    except (TimeoutError, aiohttp.ClientError, OSError, RuntimeError):  # the last one where it is closed meanwhile
         pass
     finally:
         response.close()  # nothing happens to the connection where all was read
