@@ -89,8 +89,9 @@ def _announce(looked: Looked, listener: socket.socket) -> None:
     if settings.server.kept_turns and settings.server.workers == 1:
         print(f"  watch   {url.removesuffix('v1')}")
     bearer = '-H "Authorization: Bearer $AM_KEY" \\\n    ' if settings.keys else ""
-    body = json.dumps({"model": names[0] if names else "YOUR-MODEL", "input": "Hello!"})
-    return print(f"\nTry it:\n  curl {url}/responses \\\n    {bearer}--json {shlex.quote(body)}\n", flush=True)
+    body = shlex.quote(json.dumps({"model": names[0] if names else "YOUR-MODEL", "input": "Hello!"}))
+    header = '-H "Content-Type: application/json"'
+    return print(f"\nTry it:\n  curl {url}/responses \\\n    {bearer}{header} \\\n    -d {body}\n", flush=True)
 
 
 def url_of(host: str, port: int) -> str:

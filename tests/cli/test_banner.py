@@ -25,7 +25,7 @@ def test_a_terminal_shows_a_request_that_works(tmp_path: Path, *, keys: bool) ->
             (tmp_path / "am-proxy.toml").write_text(KEYS)
         flags = [] if keys else ["--upstream", upstream.root]
         with terminal([*SERVE, *flags], folder=tmp_path, columns=80) as screen:
-            screen.wait_for("--json")
+            screen.wait_for("Content-Type")
             screen.wait_for("Hello!\"}'")
             text = screen.text
             url = re.search(r"is ready: (http://\S+)", text)[1]  # type: ignore[index]
