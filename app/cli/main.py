@@ -58,7 +58,7 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def about(
     version: Annotated[
-        bool, typer.Option("--version", "-V", help="Print the version.", callback=_print_version)
+        bool, typer.Option("--version", "-V", metavar="", help="Print the version.", callback=_print_version)
     ] = False,
 ) -> None:
     """AM Proxy gives any language model the OpenAI Responses API.
@@ -80,11 +80,14 @@ def serve(
     upstream_key: UpstreamKey = None,
     via: Via = None,
     provider: Provider = None,
-    strict: Annotated[bool | None, typer.Option("--strict", help="Refuse what would cause a warning.")] = None,
+    strict: Annotated[
+        bool | None, typer.Option("--strict", metavar="", help="Refuse what would cause a warning.")
+    ] = None,
     log_level: Annotated[str | None, typer.Option(metavar="LEVEL", help="debug, info, warning or error.")] = None,
     record: Annotated[str | None, typer.Option(metavar="DIR", help="Write every turn to this folder.")] = None,
     insecure_no_auth: Annotated[
-        bool | None, typer.Option("--insecure-no-auth", help="Serve without keys, even where others can call.")
+        bool | None,
+        typer.Option("--insecure-no-auth", metavar="", help="Serve without keys, even where others can call."),
     ] = None,
 ) -> None:
     """Run the server."""
@@ -141,10 +144,10 @@ def launch(
         str | None, typer.Option(metavar="NAME", help="The model to start with (else the first that suits it).")
     ] = None,
     prints: Annotated[
-        bool, typer.Option("--print", help="Print a profile of Codex for a server that always runs.")
+        bool, typer.Option("--print", metavar="", help="Print a profile of Codex for a server that always runs.")
     ] = False,
 ) -> None:
-    """Run Codex on your models, with a server of its own. None of its files is changed."""
+    """Run Codex on your models, with a server of its own. None of Codex's files is changed."""
     if agent != "codex":
         raise typer.BadParameter(f"there is no agent {agent}, only codex")
     from .launch import launch as run

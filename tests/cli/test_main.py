@@ -36,7 +36,7 @@ def ran(words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
         ("", 2, "Usage: am-proxy"),
         ("--help", 0, "Usage: am-proxy"),
         ("-V", 0, f"am-proxy {VERSION}"),
-        ("serve --help", 0, "--insecure-no-auth"),
+        ("serve --help", 0, "--strict                          Refuse what"),
         ("keys", 2, "create"),
         ("serv", 2, "Did you mean 'serve'?"),
         ("serve --prot 1", 2, "Possible options: --host, --port"),
