@@ -23,7 +23,7 @@ from ..app import build_app
 from ..catalog import with_facts
 from ..observe.log import set_up
 from ..settings.load import GIVEN, Settings
-from ..settings.tables import KeySettings, ModelSettings
+from ..settings.tables import KeySettings, ModelSettings, UpstreamSettings
 from ..settings.values import did_you_mean
 from ..upstreams.model_list import ListedModel
 from ..upstreams.survey import Survey, loaded_window
@@ -38,6 +38,8 @@ _LOOK = 5
 """Seconds that a look at a server may take."""
 _LOADED = 60
 """Seconds that loading a model may take."""
+_MOST_PROBLEMS = 3
+"""Problems that are told at the end."""
 _MOST_UNNAMED = 20
 """Models of a server of which the first one may be chosen: those of a provider have very different prices."""
 
@@ -161,8 +163,8 @@ def _run(words: Sequence[str], settings: Settings, choices: Sequence[Choice], ch
     menu = {each.name: each for each in choices if each.name != "*" and each.calls_tools is not False}
     menu[chosen.name] = chosen
     models = {**settings.models, **{name: each.settings for name, each in menu.items()}}
-    own = settings.server.model_copy(update={"host": "127.0.0.1", "workers": 1, "log_level": "warning"})
-    settings = settings.model_copy(update={"server": own, "models": models})
+    own = settings.server.model_copy(update={"host": "127.0.0.1", "workers": 1, "log_level": "info"})
+    settings = settings.model_copy(update={"server": own, "models": models, "upstreams": _asked_always(settings)})
     environ = _environment()
     if settings.keys:
         environ[_KEY] = key = secrets.token_urlsafe(32)
@@ -185,11 +187,29 @@ def _run(words: Sequence[str], settings: Settings, choices: Sequence[Choice], ch
                 _say(f"watch it at {url.removesuffix('v1')} until it ends")
             return _wait_for(["codex", *flags(server, catalogue), *words], environ)
     finally:
-        if log_file.exists():
+        if problems := _problems(log_file):
             catalogue.unlink()
+            for problem in problems[-_MOST_PROBLEMS:]:
+                _say(problem)
             _say(f"there were problems; the log of the server is {log_file}")
         else:
             shutil.rmtree(folder)
+
+
+def _asked_always(settings: Settings) -> dict[str, UpstreamSettings]:
+    """The upstreams. Where there is no other one, it is not left alone: Codex would wait for it without a word."""
+    single = {model.upstream for model in settings.models.values()}
+    always = {"breaker_failures": 0}
+    return {
+        name: table.model_copy(update=always) if name in single else table for name, table in settings.upstreams.items()
+    }
+
+
+def _problems(log_file: Path) -> list[str]:
+    """The causes of what failed, each once, the last one at the end."""
+    lines = [json.loads(line) for line in log_file.read_text().splitlines()] if log_file.exists() else []
+    failed = [line for line in lines if line["level"] != "info" or "cause" in line]
+    return [*dict.fromkeys(line.get("cause", line["message"]) for line in reversed(failed))][::-1]
 
 
 def _environment() -> dict[str, str]:

@@ -32,9 +32,11 @@ headers = {{"Content-Type": "application/json"}}
 if "env_key" in server:
     headers["Authorization"] = "Bearer " + os.environ[server["env_key"]]
 connection = http.client.HTTPConnection(host)
-connection.request("POST", "/v1/responses", json.dumps({{"model": settings["model"], "input": "Hi"}}), headers)
-answer = connection.getresponse()
-seen["status"], seen["answer"] = answer.status, json.loads(answer.read())
+def post():
+    connection.request("POST", "/v1/responses", json.dumps({{"model": settings["model"], "input": "Hi"}}), headers)
+    answer = connection.getresponse()
+    return answer.status, json.loads(answer.read())
+seen["status"], seen["answer"] = post()
 pathlib.Path(os.environ["SEEN"]).write_text(json.dumps(seen))
 print("the agent is running")
 sys.stdout.flush()

@@ -164,12 +164,18 @@ def test_what_has_no_server_says_what_to_give(home: Home) -> None:
     assert launch(home, "--model", "demo", "--print", environ=without).returncode == 0, "it may be for elsewhere"
 
 
-def test_a_log_with_problems_is_kept_and_named(home: Home) -> None:
-    with SurveyedServer(vllm("qwen", 65_536), [Status(500, {"error": {"message": "Boom"}})]) as server:
+def test_what_failed_is_said_once_and_the_log_of_it_is_kept(home: Home) -> None:
+    """Each time the server is asked: Codex would wait without a word for one that is left alone."""
+    home.install("for _ in range(11):\n    post()")
+    failing = [Status(500, {"error": {"message": "Boom"}})], [Status(503, {"error": {"message": "out of memory"}})]
+    with SurveyedServer(vllm("qwen", 65_536), *failing) as server:
         ran = launch(home, "--upstream", server.root)
+        assert sum(ask.path == server.chat_path and ask.raw != b"" for ask in server.asks) > 20
     assert (ran.returncode, home.seen["status"], left(home)) == (0, 502, ["server.log"])
-    log = Path(ran.stderr.rstrip().rpartition("am-proxy: there were problems; the log of the server is ")[2])
-    assert "Boom" in log.read_text()
+    boom, memory, log = ran.stderr.splitlines()[-3:]
+    assert boom == f"am-proxy: The upstream at {server.url} answered 500: Boom"
+    assert memory == f"am-proxy: The upstream at {server.url} answered 503: out of memory"
+    assert "Boom" in Path(log.removeprefix("am-proxy: there were problems; the log of the server is ")).read_text()
 
 
 def test_a_signal_is_passed_on_and_the_exit_code_returned(home: Home, server: SurveyedServer) -> None:
