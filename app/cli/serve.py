@@ -45,6 +45,8 @@ def run(looked: Looked, read: Read) -> int:
     set_up(server)
     for remark, is_warning in looked.remarks:
         log.log(logging.WARNING if is_warning else logging.INFO, remark)
+    if 0 < len(key := os.environ.get("AM_KEY", "")) < 16 and ":" not in key and not is_loopback(server.host):
+        log.warning("AM_KEY is short, and others can reach this address: `am-proxy keys create NAME` makes a key")
     try:
         listener = _listen(server.host, server.port)
     except OSError as error:
