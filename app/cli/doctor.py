@@ -52,7 +52,7 @@ def examine(looked: Looked) -> int:
 async def _all(looked: Looked, console: Console) -> int:
     failed = False
     for name, found in (await looked.surveys(_LOOK)).items():
-        title = f"upstreams.{name}" if name != GIVEN else "--upstream" if looked.found else "--provider"
+        title = f"upstreams.{name}" if name != GIVEN else "--upstream" if looked.flags.get("upstream") else "--provider"
         console.print(
             Text(f"{title}  {found.base_url or found.provider or 'inside this server'}", "bold"), soft_wrap=True
         )

@@ -1,4 +1,7 @@
-"""The upstream of `--upstream`: its server is looked at once, and the flags are completed with what was found."""
+"""The upstream of flags: a server that is named, or this machine's own, is looked at once.
+
+The flags are completed with what was found.
+"""
 
 import asyncio
 import os
@@ -6,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..providers.table import provider_of
 from ..settings.load import GIVEN, Settings, load
 from ..settings.tables import UpstreamSettings
 from .advice import explained, short_context
@@ -50,11 +54,13 @@ class Looked(NamedTuple):
 def look(config: Path | None, flags: Mapping[str, Any], *, within: float = 2) -> Looked:
     """The settings of this file and these flags, after a look of at most so many seconds. Raises `SettingsError`."""
     settings = load(config, flags)
-    if not (flags.get("upstream") or os.environ.get("AM_UPSTREAM")):
+    named = flags.get("upstream") or os.environ.get("AM_UPSTREAM")
+    provider = provider_of(flags.get("provider") or os.environ.get("AM_PROVIDER"))
+    if not named and (provider.key_variable or not provider.base_url or settings.upstreams[GIVEN].via == "litellm"):
         return Looked(settings, flags)
     given = settings.upstreams[GIVEN]
     found = asyncio.run(_look_at(given, within))
-    told: dict[str, Any] = {"upstream": found.base_url}
+    told: dict[str, Any] = {"upstream": found.base_url} if named else {}
     if not (flags.get("via") or os.environ.get("AM_UPSTREAM_VIA") or given.provider):
         told |= {"via": found.via, "provider": found.provider}
     flags = {**flags, **told}

@@ -140,3 +140,17 @@ def test_a_known_address_is_known_while_it_is_down(
     upstream = looked.settings.upstreams[GIVEN]
     assert (upstream.via, upstream.provider) == (via, provider)
     assert looked.remarks[0][1]
+
+
+def test_a_server_of_this_machine_is_looked_at_and_no_provider_elsewhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GROQ_API_KEY", "k")
+    for flags, is_warned in (
+        ({"provider": "ollama"}, True),
+        ({"provider": "ollama", "via": "litellm"}, False),
+        ({"provider": "groq"}, False),
+    ):
+        looked = look(None, flags, within=0.001)
+        assert ([warned for _, warned in looked.remarks], looked.flags) == ([True] * is_warned, flags)
