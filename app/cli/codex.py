@@ -1,11 +1,11 @@
 """Codex is set up by `-c` flags, which override its configuration for one run, or by a profile that its user saves.
 
-Of the ways to tell Codex which models there are, only a catalogue in a file makes the menu of most versions show these
-and no others.
+Flags name a catalogue in a file, which all versions read; a profile names its address.
 """
 
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,32 +29,30 @@ class Server(NamedTuple):
 
 def flags(server: Server, catalogue: Path) -> list[str]:
     """The words of the command line with which Codex uses this server, and the models of this file."""
-    settings = {**_settings(server, catalogue), "model_providers.am": _provider(server)}
-    return [word for name, value in settings.items() for word in ("-c", f"{name}={toml(value)}")]
+    own = {"model_catalog_json": str(catalogue), "model_providers.am": _provider(server)}
+    return [word for name, value in (_settings(server) | own).items() for word in ("-c", f"{name}={toml(value)}")]
 
 
-def profile(server: Server) -> str:
+def profile(server: Server, flags_of_serve: Sequence[str]) -> str:
     """A file with which Codex uses a server that runs all the time."""
     folder = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
-    catalogue = folder / "am.models.json"
-    key = f' -H "Authorization: Bearer ${server.key_variable}"' if server.key_variable else ""
+    key = {} if server.key_variable else {"experimental_bearer_token": "none"}  # it reads no catalogue without a key
+    own = {"model_catalog_url": f"{server.base_url}/models", "supports_websockets": True}
     return "\n".join(
         [
             f"# Save this as {folder / 'am.config.toml'}",
-            "# and start Codex with: codex --profile am",
-            "# While AM Proxy runs, save the list of its models, and again when they change:",
-            f"# curl -s{key} '{server.base_url}/models?client_version=0' > {shlex.quote(str(catalogue))}",
-            *(f"{name} = {toml(value)}" for name, value in _settings(server, catalogue).items()),
+            "# and start Codex (0.169 or newer) with: codex --profile am",
+            f"# while AM Proxy runs: {shlex.join(['am-proxy', 'serve', *flags_of_serve])}",
+            *(f"{name} = {toml(value)}" for name, value in _settings(server).items()),
             "",
             "[model_providers.am]",
-            *(f"{name} = {toml(value)}" for name, value in _provider(server).items()),
+            *(f"{name} = {toml(value)}" for name, value in (_provider(server) | key | own).items()),
         ]
     )
 
 
-def _settings(server: Server, catalogue: Path) -> dict[str, Any]:
-    own = {"model": server.model, "model_provider": "am", "model_catalog_json": str(catalogue)}
-    return {**own, **(_SEARCH if server.searches else {})}
+def _settings(server: Server) -> dict[str, Any]:
+    return {"model": server.model, "model_provider": "am", **(_SEARCH if server.searches else {})}
 
 
 def _provider(server: Server) -> dict[str, Any]:

@@ -77,7 +77,8 @@ def launch(looked: Looked, wanted: str | None, words: Sequence[str], *, prints: 
         if not prints:
             return _run(words, settings, choices, choice)
         url = url_of(settings.server.host, settings.server.port)
-        print(profile(Server(url, choice.name, "AM_KEY" if settings.keys else "", settings.search.backend != "none")))
+        server = Server(url, choice.name, "AM_KEY" if settings.keys else "", settings.search.backend != "none")
+        print(profile(server, looked.words))
     except (MissingError, OSError) as error:
         _say(f"cannot launch Codex: {error}")
         return 1

@@ -17,11 +17,12 @@ from .advice import explained, short_context
 if TYPE_CHECKING:
     from ..upstreams.survey import Survey
 
+_FLAGS = ("config", "upstream", "upstream_key", "via", "provider")
 _NAMES = {"chat": "chat completions", "messages": "the Messages API", "responses": "the Responses API"}
 
 
 class Looked(NamedTuple):
-    """The settings, and what is behind `--upstream`, if that is given."""
+    """The settings, and what is behind the upstream of flags, if it was looked at."""
 
     settings: Settings
     flags: Mapping[str, Any]
@@ -43,6 +44,14 @@ class Looked(NamedTuple):
         said = [(f"{found.base_url} is asked by {_NAMES.get(upstream.via, upstream.via)}{server}.", False)]
         short = [short_context(model.name, model.context_window, found.provider) for model in found.models]
         return [*said, (short[0], True)] if short and all(short) else said
+
+    @property
+    def words(self) -> list[str]:
+        """The flags of these settings, as they are typed. A key among them is not told."""
+        given = {name: str(self.flags[name]) for name in _FLAGS if self.flags.get(name)}
+        if not given.get("upstream_key", "env:").startswith(("env:", "file:")):
+            given["upstream_key"] = "env:NAME"
+        return [word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", value)]
 
     async def surveys(self, within: float) -> dict[str, "Survey"]:
         """What is behind each upstream."""

@@ -79,13 +79,21 @@ def test_codex_gets_a_server_and_its_models_and_no_file_of_the_user_is_changed(
 
 
 def test_a_profile_is_printed_and_nothing_is_started_or_written(home: Home, server: SurveyedServer) -> None:
-    before = home.files()
-    ran = launch(home, "--upstream", server.root, "--print", environ={"AM_KEY": "sk-alice", "AM_PORT": "8123"})
+    before, flags = home.files(), ["--upstream", server.root, "--upstream-key", "sk-theirs"]
+    ran = launch(home, *flags, "--print", environ={"AM_KEY": "sk-alice", "AM_PORT": "8123"})
     assert (ran.returncode, home.seen_file.exists(), home.files(), left(home)) == (0, False, before, []), ran.stderr
     profile = tomllib.loads(ran.stdout)
-    provider = {"name": "AM Proxy", "base_url": "http://127.0.0.1:8123/v1", "wire_api": "responses"}
-    assert (profile["model"], profile["model_providers"]["am"]) == ("coder:8b", provider | {"env_key": "AM_KEY"})
-    assert "sk-alice" not in ran.stdout
+    provider = {
+        "name": "AM Proxy",
+        "base_url": "http://127.0.0.1:8123/v1",
+        "wire_api": "responses",
+        "env_key": "AM_KEY",
+        "model_catalog_url": "http://127.0.0.1:8123/v1/models",
+        "supports_websockets": True,
+    }
+    assert (profile["model"], profile["model_providers"]["am"]) == ("coder:8b", provider)
+    assert f"am-proxy serve --upstream {server.url} --upstream-key env:NAME --via chat --provider ollama" in ran.stdout
+    assert "sk-" not in ran.stdout
 
 
 def test_a_configuration_with_keys_and_a_search_gives_codex_both(home: Home, server: SurveyedServer) -> None:
