@@ -60,7 +60,8 @@ class Callers:
             )
         if self._keys:
             raise refuse("invalid_api_key", UNKNOWN_KEY)
-        return Caller("anyone", may_know=self._is_local and not is_forwarded(headers))
+        may_know = self._is_local and not is_forwarded(headers)
+        return Caller("anyone", may_know=may_know, knows_names=may_know)
 
 
 def is_forwarded(headers: Headers) -> bool:
@@ -70,7 +71,8 @@ def is_forwarded(headers: Headers) -> bool:
 
 def _caller(key: KeySettings) -> Caller:
     models = () if "*" in key.models else key.models
-    return Caller(key.name, f"key:{key.name}", models, key.requests_per_minute, key.concurrency)
+    owner, knows = f"key:{key.name}", not models
+    return Caller(key.name, owner, models, key.requests_per_minute, key.concurrency, knows_names=knows)
 
 
 _HOST = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")

@@ -32,7 +32,7 @@ def respond(call: Call) -> Awaitable[None]:
 
 async def run_turn(call: Call, raw: Json, client: Callable[..., Client], *, sums_up: bool = False) -> None:
     """The turn for a body, answered to a client of this kind. `sums_up`: also where its server could do it."""
-    made = client(call.receive, call.send, call.headers, names_upstream=call.caller.may_know)
+    made = client(call.receive, call.send, call.headers, names_upstream=call.caller.knows_names)
     turn = turn_of(call, raw, made, sums_up=sums_up)
     with call.state.running(turn, call.caller, call.body):
         await turn.run()

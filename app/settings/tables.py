@@ -437,6 +437,8 @@ class Caller(NamedTuple):
     """Whether it has no key of this server, which has keys."""
     may_know: bool = False
     """Whether it is this machine's own user, who may be told about upstreams."""
+    knows_names: bool = False
+    """Whether it is told the name of the upstream that answered."""
 
     def may_use(self, model: str) -> bool:
         """Whether it may use the model of this name."""

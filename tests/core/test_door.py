@@ -60,8 +60,32 @@ def test_the_requests_of_a_minute_come_back_evenly(monkeypatch: pytest.MonkeyPat
     counted.enter(Caller(owner="b"), server)
 
 
-async def test_only_this_machines_user_is_told_which_upstream_answered(tmp_path: Path) -> None:
-    async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
+_KEYS = """
+[[keys]]
+name = "all"
+value = "key-of-all"
+[[keys]]
+name = "some"
+value = "key-of-some"
+models = ["m*"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "header", "told"),
+    [
+        ("", "", True),
+        ("", "x-forwarded-for: 203.0.113.5", False),
+        (_KEYS, "authorization: Bearer key-of-all", True),
+        (_KEYS, "authorization: Bearer key-of-some", False),
+    ],
+    ids=["this machine's user", "through a proxy", "key for all models", "key for some"],
+)
+async def test_who_may_know_it_is_told_which_upstream_answered(
+    tmp_path: Path, table: str, header: str, *, told: bool
+) -> None:
+    async with upstream(says("a")) as up, served(tmp_path, up.url, table=table) as url:
         for body in (ASK, {**ASK, "stream": True}):
-            assert b"\r\nx-am-upstream: u\r\n" in await talk(url, post(body))
-        assert b"x-am-upstream" not in await talk(url, post(ASK, "x-forwarded-for: 203.0.113.5"))
+            answer = await talk(url, post(body, *[header] if header else []))
+            assert answer.startswith(b"HTTP/1.1 200")
+            assert (b"\r\nx-am-upstream: u\r\n" in answer) == told
