@@ -61,6 +61,8 @@ class DemoAnswer:
         """The next chunk."""
         await asyncio.sleep(self._pause)  # even 0 lets other tasks run: otherwise nobody notices a client that leaves
         chunk = next(self._chunks, None)
+        if chunk is not None and "error" in chunk:
+            raise UpstreamError(Problem("upstream_error", chunk["error"]))
         return None if chunk is None else [chunk]
 
     def close(self) -> None:
@@ -109,7 +111,7 @@ class _Script:
         ends_early = self.has("incomplete", "fail") or "cut" in self.words
         yield from (_delta(content=word) for word in (words[: max(len(words) // 2, 1)] if ends_early else words))
         if self.has("fail"):
-            yield {"error": {"code": "demo_failure", "message": "The demo was asked to fail."}}
+            yield {"error": "The demo was asked to fail."}
         elif "cut" not in self.words:
             yield _finish("length" if ends_early else "stop")
 
@@ -125,6 +127,8 @@ class _Script:
             return f"The tool said: {' / '.join(outputs)}"[:_MOST]
         if "long" in self.words:
             return _STORY * _STORIES
+        if self._said[1:] and {"what", "my"} <= self.words:
+            return f"You told me: {self._said[-2].rpartition('The user said: ')[2]}"[:_MOST]
         return f"{_ABOUT}You said: {self._prompt}"
 
     def _outputs(self) -> list[str]:
