@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..observe.record import Kept
 from ..observe.shown import Facts, facts_of, items_of, request_of, row, told
-from ..types.json import Json, encode
+from ..types.json import Json, as_object, decode, encode
 from ..types.redact import redacted, redacted_text
 
 _NAME = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -21,6 +21,10 @@ _COMPARED_APART = frozenset({"input", "instructions", "previous_response_id", "t
 _AROUND = 60
 """Bytes on each side of a difference that are shown."""
 _WINDOW = 600
+_READ = ("tools", "system", "instructions", "messages", "input")
+"""The members of a body that a model reads, in this order."""
+_MARK = re.compile(rb',"cache_control":\{[^}]*\}')
+"""It moves on with the conversation, and changes nothing before it."""
 _DATA = re.compile(r"[A-Za-z0-9+/_=-]{64,}")
 
 
@@ -163,15 +167,21 @@ def _tools(request: Json) -> dict[str, Any]:
 
 
 def _difference(before: Kept, now: Kept) -> Json | None:
-    """The first byte in which what the same upstream was asked differs: up to there its cache can be used."""
+    """The first byte in which what the same upstream was given to read differs: up to there its cache can be used."""
     if not (before.asks and now.asks) or before.asks[-1].upstream != now.asks[-1].upstream:
         return None
-    one, two = before.asks[-1].body, now.asks[-1].body
+    one, two = _read(before.asks[-1].body), _read(now.asks[-1].body)
     low, high = 0, min(len(one), len(two))
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if one[:middle] == two[:middle] else (low, middle - 1)
     return {"at": low, "of": len(one), "same": one == two, "before": _around(one, low), "now": _around(two, low)}
+
+
+def _read(body: bytes) -> bytes:
+    """What a model reads of this body, without what ends the last list: another conversation may go on from there."""
+    asked = as_object(decode(body))
+    return _MARK.sub(b"", b"\n".join([encode(asked[name]) for name in _READ if name in asked]))[:-1]
 
 
 def _around(body: bytes, at: int) -> list[str]:

@@ -173,7 +173,10 @@ def test_what_was_new_and_what_changed(tmp_path: Path) -> None:
     differs = changes.pop("differs")
     expected: Json = {"since": 1, "continues": True, "known": 2, "instructions": "changed", "settings": ["temperature"]}
     assert changes == {**expected, "tools": {"added": ["get_weather"], "removed": [], "changed": []}}
-    assert (differs["before"][0][-3:], differs["before"][1][:6], differs["now"][1][:5]) == ("Be ", "brief.", "long.")
+    assert (differs["before"], differs["now"][1][:6]) == (
+        ['[{"', 'role":"system","content":"Be brief."},{"role":"user","conten'],
+        'type":',
+    )
     assert asked[1]["changes"]["known"] == 2
 
 

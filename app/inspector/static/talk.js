@@ -69,9 +69,10 @@ function notes(changes, row) {
   return [...lines.filter(Boolean).map((words) => note(words)), ...(differs ? [difference(differs)] : [])];
 }
 
-/** Where the body for the upstream differs from the one before: up to there its cache can be read. */
+/** Where what the model reads differs from the turn before: up to there its server's cache can be read. */
 function difference({ at, of, same, before, now }) {
   if (same) return note("The upstream was asked the very same again.");
+  if (at === of) return note(`Asked the same, ${count(of)} bytes, and what is new behind it.`);
   const line = (name, [head, tail]) => h("p", { className: "excerpt" }, `${name} `, head, h("mark", {}, tail));
   const words = `Asked the same up to byte ${count(at)} of ${count(of)}`;
   return fold([words], () => [line("before:", before), line("now:   ", now)]);
