@@ -4,7 +4,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,8 @@ from ..settings.tables import Caller, SealSettings
 from ..turns.limits import Limits
 from ..turns.signals import Why
 from ..turns.turn import STOPPED, Turn
+from ..types.json import as_text
+from ..types.parse import decode
 from ..types.problems import Problem, ProblemError
 from ..types.request import Request
 from .auth import Callers, Hosts
@@ -146,6 +148,9 @@ class State:
         body: bytes = b"",
     ) -> None:
         """A request has ended that no turn was run for: it was counted, searched, refused, or its client has left."""
+        if problem is not None and body:
+            with suppress(ProblemError):
+                model = as_text(decode(body).get("model"))
         fields = fields_without_turn(request_id, caller, model, finish, problem)
         log_turn(fields)
         if problem is not None and body:

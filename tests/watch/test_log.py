@@ -67,7 +67,7 @@ TURNS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
     ),
     (
         {"model": "no\x1b[31m\nmodel"},
-        r"404                         The model `no\?\[31m model` does not exist …",
+        r"404   no\?\[31m model         The model `no\?\[31m model` does not exist …",
         {"finish": "refused", "status": 404, "error": "model_not_found"},
     ),
 ]
