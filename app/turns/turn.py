@@ -285,7 +285,7 @@ class Turn:
             self.retries[route.name] = self.retries.get(route.name, 0) + 1
         if not isinstance(error, LeftAloneError):
             self.route = route
-            if error.problem.code in ELSEWHERE:
+            if error.problem.code in ELSEWHERE and error.problem.code != "model_not_found":
                 log_failing(route.name, error.cause)
 
     def _begun(self) -> list[Event]:
@@ -344,7 +344,9 @@ class Turn:
     def _failed(self, problem: Problem) -> Ending:
         """A refusal before the first byte, the last event of a failed response after it."""
         if not self.signals.is_told:
-            return replace(problem, message=f"{problem.failed_message}{_NO_PART}") if self.exchange else problem
+            told = problem.failed_message
+            told += "" if told.endswith((".", "…", "!", "?")) else "."
+            return replace(problem, message=f"{told}{_NO_PART}") if self.exchange else problem
         self.problem = problem
         emitter = self.exchange.emitter if self.exchange else None
         if emitter is not None and not emitter.over and problem.code != "internal_error":
