@@ -1,6 +1,6 @@
 // The page: what its address names, the key, the theme, and keyboard shortcuts.
 
-import { feed, get } from "./api.js";
+import { feed, get, hasKey } from "./api.js";
 import { h, note, redraw } from "./dom.js";
 import { turnList } from "./list.js";
 import { form } from "./send.js";
@@ -23,7 +23,8 @@ function goTo(path, query = location.hash.split("?")[1] ?? "") {
 }
 
 function showState(words, status) {
-  $("state").textContent = status === 401 ? "Enter a key of this server above to see your turns." : words;
+  const wanted = status === 401 && !hasKey();
+  $("state").textContent = wanted ? "Enter a key of this server above to see your turns." : words;
   if (status === 401) list.empty();
 }
 

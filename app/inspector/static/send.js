@@ -46,7 +46,7 @@ export function form(about, sent) {
   const answer = h("div", { id: "answer" });
   const stop = h("button", { type: "button", id: "stop", disabled: true, onclick: () => stopping?.abort() }, "Stop");
   const element = h("form", { id: "ask", autocomplete: "off", noValidate: true },
-    h("label", {}, "Model ", h("input", { name: "model", required: true, spellcheck: false, list: "models" })), models,
+    h("label", {}, "Model ", h("input", { name: "model", spellcheck: false, list: "models" })), models,
     h("label", {}, "Input ", area("input", 3, { required: true, value: "Hello!" })),
     fold(["More: instructions, tools, limits"], () => [
       h("label", {}, "Instructions ", area("instructions", 2)),
@@ -125,7 +125,7 @@ function words({ upstreams = [], key }) {
       h("code", {}, base), " ",
       h("button", { type: "button", onclick: (event) => copy(base, event.target) }, "Copy")),
     ...(behind.length ? [note(`Behind it: ${behind.join("; ")}.`)] : []),
-    ...(key === "needed" ? [note("This server needs a key. Enter yours above: you see your own turns.")] : []),
+    ...(key === "needed" && !hasKey() ? [note("This server needs a key. Enter yours above: you see your own turns.")] : []),
     ...(key === "possible" ? [
       note("Models that need your own key for their upstream get it from the field above."),
     ] : []),
