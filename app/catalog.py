@@ -75,7 +75,8 @@ class Catalog:
             return settings
         if caller.is_guest:
             raise refuse("invalid_api_key", UNKNOWN_KEY)
-        near = get_close_matches(name[:_SHOWN], self.names(caller), 1)
+        names = self.names(caller)
+        near = names if len(names) == 1 else get_close_matches(name[:_SHOWN], names, 1)
         hint = f"Did you mean `{near[0]}`?" if near else "GET /v1/models lists those that do."
         raise refuse("model_not_found", f"The model `{name[:_SHOWN]}` does not exist here. {hint}", "model")
 

@@ -160,6 +160,7 @@ class WholeClient(_Client):
 
 _CHATS = frozenset({"/chat/completions", "/completions", "/messages", "/api/chat", "/api/generate"})
 """Paths of chat completions, their predecessor, Anthropic's messages and Ollama's own API."""
+_PROBES = frozenset({"/health", "/healthz", "/livez", "/ping", "/ready", "/readyz"})
 _OURS = ("/responses", "/responses/compact", "/responses/input_tokens", "/models")
 
 
@@ -211,5 +212,8 @@ def _advice(path: str) -> str:
         return "AM Proxy speaks the Responses API: POST /v1/responses, with the conversation in `input`."
     if (ours := next((each for each in _OURS if rest.endswith(each)), None)) is not None:
         return f"The path is /v1{ours}: a base URL ends with /v1, and with nothing after it."
+    if rest in _PROBES:
+        return "GET /health/live and GET /health/ready tell how this server is."
     first = rest.removeprefix("/").partition("/")[0][:64]
-    return f"AM Proxy has the Responses API only: POST /v1/responses, and no {first}. GET /openapi.json describes it."
+    no = f", and no {first}" if first else ""
+    return f"AM Proxy has the Responses API only: POST /v1/responses{no}. GET /openapi.json describes it."

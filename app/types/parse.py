@@ -42,6 +42,7 @@ _CHAT = (
     "This is the body of a chat completion: it has 'messages', and no 'input'. In the Responses API the conversation "
     "is 'input': a text, or a list of messages."
 )
+_NESTED = " In the Responses API name, description and parameters stand beside 'type', and not in 'function'."
 _REFERENCE = (
     "refers to an item stored by an earlier response. This server is stateless and stores nothing: "
     "send the items themselves in 'input', and set `store: false` so that your client keeps them."
@@ -200,7 +201,7 @@ class _Reader:
     def _chosen(self, raw: Any, path: str) -> ChosenTool:
         tool, kind = _typed(raw, path)
         if (kind == "namespace" or kind in self._shapes.named) and tool.get("name") is None:
-            raise missing(f"{path}.name")
+            raise missing(f"{path}.name", tool)
         return shaped(ChosenTool, tool, path)
 
     def _filled(self, shape: type[_S], raw: Json, path: str) -> _S:
@@ -287,9 +288,10 @@ def wrong_type(path: str, expected: str, got: Any) -> ProblemError:
     return refuse("invalid_type", message, path)
 
 
-def missing(path: str) -> ProblemError:
-    """The refusal where the value at this path is missing."""
-    return refuse("missing_required_parameter", f"Missing required parameter: '{path}'.", path)
+def missing(path: str, beside: Mapping[str, Any] = {}) -> ProblemError:
+    """The refusal where the value at this path is missing, `beside` others."""
+    hint = _NESTED if "function" in beside else ""
+    return refuse("missing_required_parameter", f"Missing required parameter: '{path}'.{hint}", path)
 
 
 def _fault(message: str, raw: Any, path: str) -> ProblemError:
@@ -302,7 +304,7 @@ def _fault(message: str, raw: Any, path: str) -> ProblemError:
         inner = inner.replace("[...]", f".{next(wrong, '')[:SHOWN]}")
     path = f"{path}{inner}".removeprefix(".")
     if absent := _MISSING.fullmatch(what):
-        return missing(f"{path}.{absent['name']}".removeprefix("."))
+        return missing(f"{path}.{absent['name']}".removeprefix("."), raw)
     if (unknown := _UNKNOWN.fullmatch(what)) and path.endswith("].type"):
         message = f"'{path}' is '{unknown['value'][:SHOWN]}', which this server cannot send to the model."
         return refuse("invalid_value", message, path)

@@ -46,6 +46,12 @@ KNOWN = frozenset(field.encode_name for field in msgspec.structs.fields(Request)
 """The parameters that a client may post."""
 _QUIET = frozenset({"client_metadata"})
 """Parameters without an effect that no client misses: Codex sends them for the logs of its own servers."""
+OF_CHAT = {
+    "function_call": "tool_choice", "functions": "tools", "logprobs": "top_logprobs",
+    "max_completion_tokens": "max_output_tokens", "max_tokens": "max_output_tokens",
+    "reasoning_effort": "reasoning.effort", "response_format": "text.format", "verbosity": "text.verbosity",
+}  # fmt: skip
+"""Parameters of chat completions that have another name in the Responses API."""
 _GROUPS = {
     "prompt_cache_options": CacheOptions,
     "reasoning": ReasoningConfig,
@@ -93,7 +99,8 @@ def warnings_about(posted: Json, request: Request, members: Iterable[str]) -> li
                 f"{name}.{key}" for key, value in posted[name].items() if key not in known and value is not None
             ]
     unknown += members
-    told = [(key[:SHOWN], "unknown parameter", "") for key in unknown[:_MOST_NAMED]]
+    use = {key: f": use '{name}'" for key, name in OF_CHAT.items()}
+    told = [(key[:SHOWN], "unknown parameter", use.get(key, "")) for key in unknown[:_MOST_NAMED]]
     warnings = [*told, *_without_effect(request)]
     found = [Warning(path, feature, f"'{path}' has no effect on this server{why}.") for path, feature, why in warnings]
     if len(unknown) > _MOST_NAMED:

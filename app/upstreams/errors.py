@@ -19,6 +19,7 @@ from ..providers.table import ERROR_WORDS
 from ..types.json import Json, decode
 from ..types.problems import STATUS, Problem
 from ..types.redact import cleaned
+from ..types.unsupported import OF_CHAT
 from .model_list import member
 from .port import UpstreamError
 
@@ -235,23 +236,11 @@ _ECHOES = frozenset({"ctx", "failed_generation", "input"})
 """Keys under which servers repeat the request, or what the model wrote: not about the error."""
 _DEEPEST = 8
 _FIRST_NAME = re.compile(r"[a-z_]{1,40}")
-_NAMES = {
-    "frequency_penalty": "frequency_penalty",
-    "logprobs": "top_logprobs",
-    "max_completion_tokens": "max_output_tokens",
-    "max_tokens": "max_output_tokens",
-    "parallel_tool_calls": "parallel_tool_calls",
-    "presence_penalty": "presence_penalty",
-    "reasoning_effort": "reasoning.effort",
-    "response_format": "text.format",
-    "service_tier": "service_tier",
-    "temperature": "temperature",
-    "tool_choice": "tool_choice",
-    "tools": "tools",
-    "top_logprobs": "top_logprobs",
-    "top_p": "top_p",
-    "verbosity": "text.verbosity",
-}
+_SAME = (
+    "frequency_penalty", "parallel_tool_calls", "presence_penalty", "service_tier", "temperature", "tool_choice",
+    "tools", "top_logprobs", "top_p",
+)  # fmt: skip
+_NAMES = OF_CHAT | {name: name for name in _SAME}
 """Parameters of chat completions, and their names in a request of the Responses API. Others are positions in messages
 that the client never wrote."""
 
