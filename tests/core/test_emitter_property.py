@@ -17,7 +17,7 @@ from app.types.response import Usage
 from tests.wire.foreign_judges import judge
 from tests.wire.grammar import check
 
-EXAMPLES: Final = int(os.environ.get("EXAMPLES", "200"))
+EXAMPLES: Final = int(os.environ.get("EXAMPLES", "100"))
 TOOLS: Final = [
     {"type": "function", "name": "f"},
     {"type": "custom", "name": "c"},

@@ -62,7 +62,7 @@ def test_what_the_upstream_lists_comes_after_what_is_configured_and_no_name_twic
         assert server.paths == ["/v1/models"]
 
 
-@pytest.mark.parametrize("via", ["chat", "responses", "litellm"])
+@pytest.mark.parametrize("via", ["responses", "litellm"])
 def test_every_lane_has_its_upstream_asked(via: Any) -> None:
     with SurveyedServer(chats(models=LIST)) as server:
         settings = Settings(

@@ -20,10 +20,10 @@ DATA = b64encode(b"\x89PNG\r\n\x1a\n" + b"pixels" * 200).decode()
 GRACE = "[server]\nshutdown_grace = 1"
 
 
-@pytest.fixture
-def demo(tmp_path: Path) -> Iterator[Looker]:
-    """A server whose model is the embedded one."""
-    with started(tmp_path) as server:
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Looker]:
+    """A server whose model is the embedded one, for tests that say nothing twice."""
+    with started(tmp_path_factory.mktemp("demo")) as server:
         yield Looker(server)
 
 
@@ -136,7 +136,7 @@ def named(looker: Looker) -> list[int]:
 def over_a_websocket(looker: Looker) -> list[int]:
     with connect(str(looker.http.base_url).replace("http", "ws") + "/v1/responses") as socket:
         before = None
-        for text in ("One.", "Two."):
+        for text in ("Three.", "Four."):
             frame = {"type": "response.create", "model": "demo", "input": text, "previous_response_id": before}
             socket.send(json.dumps({name: value for name, value in frame.items() if value}))
             while (event := json.loads(socket.recv()))["type"] != "response.completed":
@@ -146,15 +146,17 @@ def over_a_websocket(looker: Looker) -> list[int]:
 
 
 def summed_up(looker: Looker) -> list[int]:
-    kept = looker.http.post("/v1/responses/compact", json={"model": "demo", "input": [USER]}).json()["output"]
+    kept = looker.http.post("/v1/responses/compact", json={"model": "demo", "input": "Much."}).json()["output"]
     looker.post([*kept, {"role": "user", "content": "Go on."}])
     return [1, 1]
 
 
 @pytest.mark.parametrize("said", [goes_on, unrelated, repeated, named, over_a_websocket, summed_up])
 def test_turns_of_a_conversation_are_found_by_what_they_say(demo: Looker, said: Callable[[Looker], list[int]]) -> None:
+    before = len(demo.rows())
     expected = said(demo)
-    assert [row["conversation"] for row in demo.ended(len(expected))] == expected
+    rows = demo.ended(before + len(expected))[before:]
+    assert [row["conversation"] - before for row in rows] == expected
 
 
 def test_what_was_new_and_what_changed(tmp_path: Path) -> None:
@@ -211,11 +213,12 @@ def test_secrets_and_data_are_shown_and_written_nowhere(tmp_path: Path) -> None:
 
 
 def test_whatever_was_posted_is_shown(demo: Looker) -> None:
+    before = len(demo.rows())
     for body in STRANGE:
         assert demo.http.post("/v1/responses", json={"model": "demo", **body}).status_code == 400
     demo.http.post("/v1/responses", content=b"[1]", headers={"content-type": "application/json"})
-    assert [row["finish"] for row in demo.ended(5)] == ["refused"] * 5
-    for number in range(1, 6):
+    assert [row["finish"] for row in demo.ended(before + 5)[before:]] == ["refused"] * 5
+    for number in range(before + 1, before + 6):
         assert demo.get(f"turns/{number}")["problem"]["status"] == 400
         assert demo.get(f"conversations/{number}")["turns"] != []
     assert demo.get("found?text=needle")["numbers"] == []
