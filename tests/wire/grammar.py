@@ -52,6 +52,7 @@ class _Reading:
         self.given_up = 0
         self._first = first
         self._done: dict[int, Json] = {}
+        self._said: dict[int, str] = {}
         self._told: set[int] = set()
         """The calls whose whole text was told."""
         self._commands: list[str] = []
@@ -84,7 +85,10 @@ class _Reading:
             self._annotated[index, event["content_index"]] += 1
         elif kind.startswith("response.shell_call_command."):
             self._command(kind, event)
+        elif kind.endswith(("arguments.delta", "input.delta")):
+            self._said[index] = self._said.get(index, "") + event["delta"]
         elif kind.endswith(("arguments.done", "input.done")):
+            assert event[_TEXTS[self.open[index]["type"]]] == self._said.get(index, ""), "what is told was streamed"
             assert index not in self._told and event.get("name", "") in ("", self.open[index]["name"])
             self._told.add(index)
 

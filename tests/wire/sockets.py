@@ -95,14 +95,3 @@ async def opened(
     address = url.replace("http://", "ws://") + path
     async with connect(address, additional_headers=headers, compression=None, **options) as connection:
         yield Client(connection)
-
-
-async def upgraded(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    """A websocket of bytes."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", int(url.rpartition(":")[2]))
-    writer.write(
-        b"GET /v1/responses HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
-        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: QtBZpa3CKSyEX++LA7aFfQ==\r\n\r\n"
-    )
-    assert (await reader.readuntil(b"\r\n\r\n")).startswith(b"HTTP/1.1 101 ")
-    return reader, writer

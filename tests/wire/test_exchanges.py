@@ -38,7 +38,7 @@ from tests.wire.exchanges import Exchange, each_exchange, read_exchange
 
 @each_exchange
 def test_everything_is_said_as_the_exchange_has_it(folder: Path, stage: Stage, blessed: Path | None) -> None:
-    """Every answer is also sound in the eyes of the grammar, all judges and the reference consumer."""
+    """Every answer is also sound in the eyes of the grammar and all judges."""
     played = play(folder, stage)
     judge_exchange(played)
     said = Exchange.of(played.lines)

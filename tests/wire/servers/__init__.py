@@ -17,7 +17,7 @@ from tests.wire.servers.deepseek import DeepSeekUpstream
 from tests.wire.servers.gemini import GeminiUpstream
 from tests.wire.servers.groq import GroqUpstream
 from tests.wire.servers.mistral import MistralUpstream
-from tests.wire.servers.model import KEY, Answer, Calls, Count, Hides, ModelUpstream, Says, Thinks, Word
+from tests.wire.servers.model import KEY, Answer, Calls, Count, Hides, ModelUpstream, Says, Thinks
 from tests.wire.servers.ollama_compatible import OllamaCompatibleUpstream
 from tests.wire.servers.openai import OpenAIUpstream
 from tests.wire.servers.openrouter import OpenRouterUpstream
@@ -74,5 +74,4 @@ __all__ = [
     "Step",
     "Thinks",
     "VllmUpstream",
-    "Word",
 ]
