@@ -22,7 +22,7 @@ serve: $(VENV)/.serve ## run the server; pass flags with ARGS="--port 9000"
 	@exec $(BIN)/python -m app serve $(ARGS)
 
 test: $(VENV)/.dev ## run all tests that need nothing else
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not needs and not apart" $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not needs" $(ARGS)
 
 test-all: programs ## run all tests, also those that need Chromium, Codex, nginx, …, with ten times as many random examples
 	EXAMPLES=2000 TURNS=2000 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
