@@ -1,6 +1,7 @@
 """TOML + environment + flags -> frozen `Settings`, or every mistake at once."""
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
@@ -29,6 +30,12 @@ _GIVEN_BY: dict[Path, tuple[str, str]] = {
 }
 """The flag and the variable of a setting."""
 _VARIABLES = {"AM_CONFIG", "AM_KEY", "AM_SEAL_KEY", *(variable for _, variable in _GIVEN_BY.values())}
+_HINTS = (
+    (r"[^=]*=\s*[^\s\"'\[{]", "a text needs quotes"),
+    (r"\s*[{]", "this looks like JSON"),
+    (r"\s*[\w-]+:(\s|$)", "this looks like YAML"),
+)
+"""By the beginnings of lines that are not TOML."""
 _OPEN_TO_ALL = (
     "others can reach this address, and there is no key: add [[keys]] or set AM_KEY, listen on 127.0.0.1, "
     "or say insecure_no_auth = true (--insecure-no-auth) to let everyone in"
@@ -44,17 +51,22 @@ def load(file: FilePath | None, flags: Mapping[str, Any], environ: Mapping[str, 
     reading = _Reading(file or usual_file(environ), environ)
     reading.add_given(flags)
     reading.add_keys()
+    tables = reading.resolved(reading.tables, ())
+    settings, said = None, [*_unknown_upstreams(tables)]
     try:
-        settings = Settings.model_validate(reading.resolved(reading.tables, ()))
+        settings = Settings.model_validate(tables)
     except ValidationError as error:
         for fault in error.errors(include_url=False):
+            if fault["type"] == "extra_forbidden":
+                reading.unread.pop(fault["loc"], None)
             if fault["loc"] not in reading.unread:
-                reading.say(fault["loc"], sentence(fault))
+                said.append((fault["loc"], sentence(fault)))
     else:
-        for path, words in _between_tables(settings):
-            reading.say(path, words)
-        if not reading.mistakes:
-            return settings
+        said += _between_tables(settings)
+    for path, words in [*said, *reading.unread.items()]:
+        reading.say(path, words)
+    if settings is not None and not reading.mistakes:
+        return settings
     raise SettingsError("\n".join(sorted(reading.mistakes)))
 
 
@@ -81,15 +93,18 @@ class _Reading:
         self._origins: dict[Path, str] = {}
         """The variables and flags of what is not in the file."""
         self.tables: dict[str, Any] = {} if file is None else _read(file)
-        self.unread: set[Path] = set()
-        """Settings that refer to what is not there."""
+        self.unread: dict[Path, str] = {}
+        """What is said of settings that refer to what is not there."""
         self.mistakes: list[str] = []
         if file is None and _is_of_version_0_1(FilePath("config.toml")):
             self.mistakes.append(f"config.toml is not read any more: rename it to {FILE}")
 
     def say(self, path: Path, words: str) -> None:
         """Notes a mistake with its place. A flag or variable says itself which setting it is."""
-        self.mistakes.append(f"{self._origin(path) or f'{self._file}: {spelled(path)}'}: {words}")
+        if not (place := self._origin(path)):
+            name = _table(self.tables["keys"][path[1]]).get("name") if path[0] == "keys" and len(path) > 2 else None
+            place = f"{self._file}: {spelled(('keys', name, *path[2:]) if isinstance(name, str) else path)}"
+        self.mistakes.append(f"{place}: {words}")
 
     def _origin(self, path: Path) -> str:
         """The variable or flag with this value; empty for what is in the file."""
@@ -160,54 +175,68 @@ class _Reading:
             if found := self._environ.get(name):
                 return found
             state = "is empty" if name in self._environ else f"is not set{did_you_mean(name, self._environ)}"
-            self._unread(path, f"the environment variable {name} {state}")
+            self.unread[path] = f"the environment variable {name} {state}"
         elif kind == "file":
             folder = self._file.parent if self._file and not self._origin(path) else FilePath()
             try:
                 if found := (folder / FilePath(name).expanduser()).read_text(encoding="utf-8").strip():
                     return found
-                self._unread(path, f"the file {name} is empty")
+                self.unread[path] = f"the file {name} is empty"
             except (OSError, ValueError) as error:
-                self._unread(path, f"the file {name} cannot be read: {getattr(error, 'strerror', None) or error}")
+                self.unread[path] = f"the file {name} cannot be read: {getattr(error, 'strerror', None) or error}"
         elif isinstance(value, str) and "${" in value:
-            self._unread(path, '${NAME} is gone; write "env:NAME" for a whole value, or the value itself')
+            self.unread[path] = '${NAME} is gone; write "env:NAME" for a whole value, or the value itself'
         return value
 
-    def _unread(self, path: Path, words: str) -> None:
-        self.unread.add(path)
-        self.say(path, words)
+
+def _unknown_upstreams(tables: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
+    """Upstreams of models that are not defined: they are looked for beside other mistakes, too."""
+    upstreams, models = _table(tables.get("upstreams")), _table(tables.get("models"))
+    for name, model in models.items():
+        for setting in ("upstream", "upstreams"):
+            asked = _table(model).get(setting)
+            if setting == "upstreams" and isinstance(asked, str):
+                asked = asked.replace(",", " ").split()
+            for each in asked if isinstance(asked, list) else [asked]:
+                if isinstance(each, str) and each not in upstreams and (each == name or each not in models):
+                    yield ("models", name, setting), unknown_upstream(each, upstreams)
 
 
 def _between_tables(settings: Settings) -> Iterator[tuple[Path, str]]:
-    """What no table shows alone: upstreams that are not defined, keys of one name, a server that is open to all."""
+    """What no table shows alone: models that lead nowhere, keys of one name, a server that is open to all."""
     upstreams, models = settings.upstreams, settings.models
     for name, model in models.items():
         if "*" in name and name != "*":
             yield ("models", name), 'is no pattern: only "*" alone stands for other names'
         if not model.asked:
             yield ("models", name), f"needs an upstream{': ' if upstreams else ''}{', '.join(list(upstreams)[:8])}"
-        for asked in model.asked:
-            if asked not in upstreams and (asked == name or asked not in models):
-                path = "models", name, "upstreams" if model.upstreams else "upstream"
-                yield path, unknown_upstream(asked, upstreams)
     if upstreams and not models:
         yield ("upstreams",), 'no model leads here: add [models."*"] or [models.NAME] with upstream = …'
     names = [key.name for key in settings.keys]
     for index, key_name in enumerate(names):
         if key_name in names[:index]:
-            yield ("keys", index, "name"), f"is the same as that of keys[{names.index(key_name)}]"
+            yield ("keys", index, "name"), "is the name of another key, too"
     if not (names or settings.server.insecure_no_auth or is_loopback(settings.server.host)):
         yield ("server", "host"), _OPEN_TO_ALL
 
 
 def _read(file: FilePath) -> dict[str, Any]:
     """What the file says. Raises `SettingsError`."""
+    text = ""
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
+        text = file.read_text(encoding="utf-8-sig")
+        return tomllib.loads(text)
     except OSError as error:
         raise SettingsError(f"{file}: cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise SettingsError(f"{file}: is not TOML: {error}") from None
+        raise SettingsError(f"{file}: is not TOML: {error}{_hint(text, str(error))}") from None
+
+
+def _hint(text: str, error: str) -> str:
+    """What is meant in the line of this error of TOML's, if that can be seen."""
+    found = re.match(r"(?:Expected|Invalid).*at line (\d+)", error)
+    line = text.split("\n")[int(found[1]) - 1] if found else ""
+    return next((f": {hint}" for pattern, hint in _HINTS if re.match(pattern, line)), "")
 
 
 def _is_of_version_0_1(file: FilePath) -> bool:

@@ -34,7 +34,7 @@ def mistakes(file: str | bytes, flags: dict[str, object] | None = None, environ:
 
 
 def test_all_mistakes_are_said_at_once() -> None:
-    """But those between tables, which are looked for in tables that can be read."""
+    """But some between tables, which are looked for in tables that can be read."""
     file = """\
 port = 3
 [server]
@@ -60,9 +60,10 @@ nme = "y"
         "--host: must be a name without spaces around it and without control characters",
         "AM_KEEP_ALIVE: must be a number",
         "AM_UPSTREAM_VIA: means nothing without --upstream or --provider",
-        "keys[0].sha256: must be the SHA-256 of the key: 64 hexadecimal digits",
-        "keys[1].unknown: the environment variable NOPE is not set",
-        "keys[1].value: the environment variable NOPE is not set",
+        "keys.a.sha256: must be the SHA-256 of the key: 64 hexadecimal digits",
+        "keys.a.unknown: is not a setting here",
+        "keys.a.value: the environment variable NOPE is not set",
+        'models."gpt-4.1".upstream: there is no upstream "deepsek" (did you mean deepseek?)',
         "models.x.nme: is not a setting here (did you mean name?)",
         "port: is not a setting here: port is one of [server]",
         "server.prot: is not a setting here (did you mean port?)",
