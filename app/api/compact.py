@@ -14,7 +14,7 @@ from ..turns.turn import refuse_if_strict
 from ..types.events import Event, LastEvent
 from ..types.json import Json, encode
 from ..types.parse import decode
-from ..types.problems import Warning, refuse
+from ..types.problems import refuse
 from ..types.response import new_id
 from ..upstreams.http import HttpUpstream
 from .endpoint import Call
@@ -31,7 +31,7 @@ _SUMMARIZED = frozenset(
 )  # fmt: skip
 """The members of a request that a server which sums up itself takes there."""
 _NO_ANSWER = "This request asks for a summary, and for no answer: a summary is an answer."
-_CUT = Warning("max_output_tokens", "summary", "The summary was cut off at a limit of the model.")
+_CUT = "The summary was cut off at a limit of the model."
 
 
 async def compact(call: Call) -> None:
@@ -77,9 +77,9 @@ class _Client(WholeClient):
     def __init__(self, items: Any, receive: Receive, send: Send, headers: HeaderList, **more: Any) -> None:
         super().__init__(receive, send, headers, **more)
         self._items = items
-        self._cut: Sequence[Warning] = ()
+        self._cut: Sequence[str] = ()
 
-    def encode(self, events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
+    def encode(self, events: Sequence[Event], warnings: Sequence[str] = ()) -> bytes:
         """What the client keeps of the conversation, and the summary."""
         if not isinstance(last := events[-1], LastEvent):
             return b""
@@ -88,7 +88,7 @@ class _Client(WholeClient):
         body = {"id": response.id, "object": "response.compaction", "created_at": response.created_at}
         return encode({**body, "output": [*_kept(self._items), *response.output], "usage": response.usage})
 
-    async def finish(self, data: bytes, warnings: Sequence[Warning]) -> None:
+    async def finish(self, data: bytes, warnings: Sequence[str]) -> None:
         """The answer."""
         await super().finish(data, [*warnings, *self._cut])
 

@@ -18,7 +18,7 @@ from ..settings.tables import SearchSettings
 from ..types.json import Json
 from ..types.json import decode as decode_answer
 from ..types.parse import decode, shaped
-from ..types.problems import Warning, refuse
+from ..types.problems import refuse
 from ..types.request import Shape
 from ..upstreams.http import session, text_of, with_key
 from ..upstreams.model_list import member
@@ -47,7 +47,7 @@ _NO_GUESTS = "This server searches the web only to callers with a key of this se
 _NO_BACKEND = (
     "This server has no web search: `[search]` in its configuration names none. Only the command `time` works."
 )
-_NO_LOCATION = Warning("settings.user_location", "search", "The place of the user has no effect.")
+_NO_LOCATION = "The place of the user has no effect."
 
 
 class SearchWords(Shape):

@@ -12,7 +12,7 @@ from starlette.types import Receive, Scope, Send
 
 from ..types.events import Event, LastEvent, Relayed, RelayedLast
 from ..types.json import encode
-from ..types.problems import Problem, ProblemError, Warning
+from ..types.problems import Problem, ProblemError
 from .body import ACCEPTED
 
 HeaderList = Sequence[tuple[bytes, bytes]]
@@ -40,7 +40,7 @@ def data_of(event: Event) -> bytes:
     return encode(event.body if isinstance(event, (Relayed, RelayedLast)) else event)
 
 
-def frames(events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
+def frames(events: Sequence[Event], warnings: Sequence[str] = ()) -> bytes:
     """Events as one string of bytes, with these warnings in the last. LF only: some clients fail at CR LF."""
     text = b""
     for event in events:
@@ -49,7 +49,7 @@ def frames(events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
         else:
             text += b"event: %b\ndata: %b\n\n" % (str(event.__struct_config__.tag).encode(), encode(event))
     if warnings:
-        text = with_warnings(text[:-2], [warning.details for warning in warnings]) + b"\n\n"
+        text = with_warnings(text[:-2], warnings) + b"\n\n"
     return text if text.isascii() else escaped(text)  # a search takes ten times as long
 
 
@@ -65,13 +65,13 @@ def escaped(text: bytes) -> bytes:
     return text
 
 
-def warned(warnings: Sequence[Warning]) -> list[tuple[bytes, bytes]]:
+def warned(warnings: Sequence[str]) -> list[tuple[bytes, bytes]]:
     """The header with these warnings, if there are any: ASCII, and no longer than clients read."""
     if not warnings:
         return []
     told: list[str] = []
     for warning in warnings:
-        told.append(warning.details[:_LONGEST])
+        told.append(warning[:_LONGEST])
         if len(json.dumps(told)) > _ROOM:
             told[-1] = f"and {len(warnings) - len(told) + 1} more, in the server's log"
             break
@@ -127,12 +127,12 @@ class StreamClient(_Client):
     streams = True
     encode = staticmethod(frames)
 
-    async def start(self, warnings: Sequence[Warning], upstream: str) -> None:
+    async def start(self, warnings: Sequence[str], upstream: str) -> None:
         """The status line."""
         headers = [*_STREAM, *self._known(upstream), *warned(warnings)]
         await self._send({"type": "http.response.start", "status": 200, "headers": headers})
 
-    async def finish(self, data: bytes, _warnings: Sequence[Warning]) -> None:
+    async def finish(self, data: bytes, _warnings: Sequence[str]) -> None:
         """The last piece, with its warnings in it."""
         await self._send({"type": "http.response.body", "body": data + DONE, "more_body": False})
 
@@ -142,18 +142,18 @@ class WholeClient(_Client):
 
     streams = False
 
-    async def start(self, warnings: Sequence[Warning], upstream: str) -> None:
+    async def start(self, warnings: Sequence[str], upstream: str) -> None:
         """The status line comes with the answer."""
         self._warnings, self._upstream = warnings, upstream
 
-    def encode(self, events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
+    def encode(self, events: Sequence[Event], warnings: Sequence[str] = ()) -> bytes:
         """The response in the last of these events; its warnings are in the header."""
         last = events[-1]
         if isinstance(last, RelayedLast):
             return encode(last.body["response"])
         return encode(last.response) if isinstance(last, LastEvent) else b""
 
-    async def finish(self, data: bytes, warnings: Sequence[Warning]) -> None:
+    async def finish(self, data: bytes, warnings: Sequence[str]) -> None:
         """The response."""
         await answer(self._send, 200, data, [*self._known(self._upstream), *warned([*self._warnings, *warnings])])
 

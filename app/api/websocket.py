@@ -29,7 +29,7 @@ from ..turns.turn import Turn
 from ..types.events import Event, LastEvent
 from ..types.json import Json, encode
 from ..types.parse import decode, missing, wrong_type
-from ..types.problems import Problem, ProblemError, Warning, refuse
+from ..types.problems import Problem, ProblemError, refuse
 from ..types.request import ENCRYPTED_REASONING
 from .endpoint import Call
 from .memory import Memory, as_in_frame, items_of, refuse_outputs_without_call
@@ -126,7 +126,7 @@ class _Client:
         self._known = 0
         """How many of them the connection remembered."""
         self._continued: Any = None
-        self._warnings: Sequence[Warning] = ()
+        self._warnings: Sequence[str] = ()
         """They wait for the first event."""
         self._sent = 0
         """Frames that have gone before a send was cancelled: it is repeated from its start."""
@@ -159,11 +159,11 @@ class _Client:
             self._items, self._known = [*known, *new], len(known)
         return body
 
-    async def start(self, warnings: Sequence[Warning], _upstream: str) -> None:
+    async def start(self, warnings: Sequence[str], _upstream: str) -> None:
         """The first event has these warnings in it."""
         self._warnings = warnings
 
-    def encode(self, events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
+    def encode(self, events: Sequence[Event], warnings: Sequence[str] = ()) -> bytes:
         """These events. A response is remembered before its last one is sent: clients go on at once."""
         if isinstance(last := events[-1], LastEvent):
             if last.response.status == "failed":
@@ -182,7 +182,7 @@ class _Client:
             self._sent += 1
         self._sent = 0
 
-    async def finish(self, data: bytes, _warnings: Sequence[Warning]) -> None:
+    async def finish(self, data: bytes, _warnings: Sequence[str]) -> None:
         """The last frames, with these warnings in them."""
         await self.send(data)
 
@@ -196,8 +196,8 @@ class _Client:
         """Return when the client has left."""
         await self._gone.wait()
 
-    def _warned(self, text: bytes, warnings: Sequence[Warning]) -> bytes:
-        return with_warnings(text, [as_in_frame(warning.details, self._known) for warning in warnings])
+    def _warned(self, text: bytes, warnings: Sequence[str]) -> bytes:
+        return with_warnings(text, [as_in_frame(warning, self._known) for warning in warnings])
 
 
 class _Connection:

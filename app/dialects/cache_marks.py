@@ -17,7 +17,6 @@ from collections.abc import Sequence
 
 from ..prompt.nouns import Caching, Model, Prompt, ToolOutput, User
 from ..types.json import Json
-from ..types.problems import Warning
 
 End = tuple[int, int]
 """The end of a part of a body, in the dialect's own numbers."""
@@ -42,7 +41,7 @@ def cache_mark(model: Model, caching: Caching, *, by_default: bool) -> Json | No
     return {"type": "ephemeral"} if lasts == _USUAL else {"type": "ephemeral", "ttl": lasts}
 
 
-def unmarked(prompt: Prompt, mark: Json | None) -> list[Warning]:
+def unmarked(prompt: Prompt, mark: Json | None) -> list[str]:
     """The warnings about what the client wants of the cache and does not get."""
     caching = prompt.caching
     if mark is not None:
@@ -50,13 +49,13 @@ def unmarked(prompt: Prompt, mark: Json | None) -> list[Warning]:
         if caching.ttl in (None, lasts):
             return []
         details = f"'{_TTL}' is sent as '{lasts}': this model's server keeps prompts for five minutes or for an hour."
-        return [Warning(_TTL, "prompt_cache_options", details)]
+        return [details]
     lost = ["prompt_cache_options.mode"] if caching.only_marked else []
     lost += [] if caching.ttl is None else [_TTL]
     parts = [entry.parts for entry in prompt.entries if isinstance(entry, User | ToolOutput)]
     lost += ["prompt_cache_breakpoint"] if any(part.ends_cached for each in parts for part in each) else []
     reason = "has no effect on this model: prompts for it are not marked for a cache."
-    return [Warning(name, name.partition(".")[0], f"'{name}' {reason}") for name in lost]
+    return [f"'{name}' {reason}" for name in lost]
 
 
 def ends_to_mark(of_client: Sequence[End], users: Sequence[End], first: Sequence[End], *, automatic: bool) -> list[End]:

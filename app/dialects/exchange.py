@@ -12,7 +12,6 @@ from ..prompt.nouns import Model
 from ..prompt.state import HIDDEN, State
 from ..types.events import Events
 from ..types.json import Json
-from ..types.problems import Warning, Warnings
 from ..types.request import ENCRYPTED_REASONING, Request
 from ..types.response import Usage
 from .record import Dialect, Translation
@@ -50,20 +49,20 @@ class TranslatedExchange:
         self._feed = self._feed_hidden if hides else self.emitter.feed
 
     @property
-    def late_warnings(self) -> list[Warning]:
+    def late_warnings(self) -> list[str]:
         """What was left out of the answer."""
-        warnings = Warnings()
+        warnings: list[str] = []
         if names := ", ".join(dict.fromkeys(self.emitter.ruled_out)):
             details = f"Calls that 'tool_choice' does not allow were left out: {names}."
-            warnings.add("tool_choice", "calls ruled out", details)
+            warnings.append(details)
         demanded = self._tools.choice.mode == "required" and not self._tools.hosted
         lacks_call = demanded and not self.emitter.has_calls
         if self.emitter.over and self.emitter.problem is None and lacks_call:
             details = "'tool_choice' demands a tool call, and the model made none that it allows."
-            warnings.add("tool_choice", "demanded call", details)
+            warnings.append(details)
         if left_out := self._reader.citations_left_out + self.emitter.late_citations:
             details = f"Citations without an address or a place in the text were left out: {left_out}."
-            warnings.add("output", "citations", details)
+            warnings.append(details)
         return [*warnings, *self._reader.left_out]
 
     def receive(self, payload: Json) -> Events:

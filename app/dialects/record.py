@@ -7,7 +7,6 @@ from ..emitter.deltas import Deltas
 from ..prompt.nouns import Model, Prompt
 from ..prompt.state import StateForm
 from ..types.json import Json
-from ..types.problems import Warning, Warnings
 from .frames import Frames
 from .usage import tokens_in
 
@@ -24,7 +23,7 @@ class Reader(Protocol):
         ...
 
     @property
-    def left_out(self) -> Sequence[Warning]:
+    def left_out(self) -> Sequence[str]:
         """What else of the answer cannot be sent."""
         ...
 
@@ -55,7 +54,7 @@ class Counter(NamedTuple):
 class Translation(NamedTuple):
     """How a prompt becomes a body of this API, and the payloads of an answer become deltas."""
 
-    body: Callable[[Prompt, Model], tuple[Json, Warnings]]
+    body: Callable[[Prompt, Model], tuple[Json, list[str]]]
     """What is posted, and warnings about what this API cannot be told."""
     reader: Callable[[Prompt, Model, bool], Reader]
     """The reader of an answer. The last parameter: whether it reads provider state."""

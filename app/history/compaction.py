@@ -17,7 +17,7 @@ import msgspec
 
 from ..types.json import Json, encode, without
 from ..types.parse import ToolShapes, parse
-from ..types.problems import Problem, Warning, refuse
+from ..types.problems import Problem, refuse
 from ..types.request import Request, SummaryTrigger
 from ..types.response import Compaction, Response, new_id
 from .sealing import Sealer
@@ -84,7 +84,7 @@ class Summary(NamedTuple):
     ending: Literal["end", "length", "content_filter"]
 
 
-def read(body: Json, sealer: Sealer | None, shapes: ToolShapes) -> tuple[Request, list[Warning], "Conversation | None"]:
+def read(body: Json, sealer: Sealer | None, shapes: ToolShapes) -> tuple[Request, list[str], "Conversation | None"]:
     """The request in a body, and its conversation if it may have to be summarized. Raises `ProblemError`."""
     body, positions = _expanded(body, sealer)
     request, warnings = parse(body, shapes, positions)
@@ -150,7 +150,7 @@ class Conversation:
         """How many items are summarized. The rest, which is the last step, is kept."""
         self._most_kept = 0
 
-    def split(self, most_asked: int | None) -> Warning | None:
+    def split(self, most_asked: int | None) -> str | None:
         """Keeps the last step out of the summary, for a model that may be asked so many tokens; or why there is none.
 
         The last step is what the model was sent since its last answer, or its last calls with their outputs; the latter
@@ -174,7 +174,7 @@ class Conversation:
             return None
         reason = _NOTHING_BEFORE if nothing else _NO_SEAL
         details = f"'context_management' has no effect on this conversation. {reason}"
-        return Warning("context_management", "compaction", details)
+        return details
 
     def asking(self, excess: int = 0) -> Request:
         """The request for the summary, with outputs shortened by so many characters.

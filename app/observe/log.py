@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..settings.tables import Caller, ServerSettings
-from ..types.problems import Problem, Warning
+from ..types.problems import Problem
 from ..types.redact import without_keys
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def fields_of(turn: "Turn", caller: Caller, took: float, cost: float | None) -> 
         "reasoning_tokens": usage.output_tokens_details.reasoning_tokens or None if usage else None,
         "first_token_ms": round((turn.first_at - turn.signals.began) * 1000) if turn.first_at else None,
         "duration_ms": round(took * 1000),
-        "warnings": [warning.details[:_LONGEST] for warning in turn.warned[:_MOST]],
+        "warnings": [warning[:_LONGEST] for warning in turn.warned[:_MOST]],
         "retries": turn.retries,
         "cost_estimate": cost,
     }
@@ -154,10 +154,10 @@ def _told(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
 
 
-def log_turn(fields: Mapping[str, Any], warned: Sequence[Warning] = ()) -> None:
+def log_turn(fields: Mapping[str, Any], warned: Sequence[str] = ()) -> None:
     """The line of a turn, or of a request for which none was run."""
     if log.isEnabledFor(logging.INFO):
-        features = [(_QUOTED.findall(each.details) or [each.feature])[0] for each in warned]
+        features = [(_QUOTED.findall(each) or [each])[0] for each in warned]
         log.info("turn", extra={"fields": fields, "features": dict.fromkeys(features)})
 
 

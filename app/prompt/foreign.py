@@ -2,7 +2,7 @@
 
 from ..fetching.media_types import sniffed_base64
 from ..types.json import Json, encode
-from ..types.problems import Warning, refuse
+from ..types.problems import refuse
 from ..types.request import OtherItem, SettingsUpdate
 from .nouns import AssistantMessage, Image, Text, User
 
@@ -32,13 +32,13 @@ _FIXED = {"": {"type", "id", "reasoning", "text"}, "reasoning": {"effort"}, "tex
 """The members of an update of settings that are known, by the group that holds them."""
 
 
-def told(item: OtherItem, path: str) -> tuple[User | AssistantMessage | None, Warning | None]:
+def told(item: OtherItem, path: str) -> tuple[User | AssistantMessage | None, str | None]:
     """The item as a message, or nothing. A type that nobody knows is refused."""
     kind = item.type
     if kind == "image_generation_call":
         return _image(item.members, path)
     if kind in _SKIPPED:
-        return None, Warning(path, kind, f"{path} was left out: '{kind}' cannot be sent to this model.")
+        return None, f"{path} was left out: '{kind}' cannot be sent to this model."
     if kind not in _MEMBERS:
         message = f"'{path}.type' is '{kind[:64]}', which this server cannot send to the model."
         raise refuse("invalid_value", message, f"{path}.type")
@@ -48,12 +48,12 @@ def told(item: OtherItem, path: str) -> tuple[User | AssistantMessage | None, Wa
     return (User if kind.endswith(_OF_USER) else AssistantMessage)(parts), as_text(path, kind)
 
 
-def as_text(path: str, kind: str) -> Warning:
+def as_text(path: str, kind: str) -> str:
     """The warning about an item that is sent as text."""
-    return Warning(path, kind, f"{path} is sent as text: this model does not know '{kind}'.")
+    return f"{path} is sent as text: this model does not know '{kind}'."
 
 
-def fixed_settings(item: SettingsUpdate, path: str) -> list[Warning]:
+def fixed_settings(item: SettingsUpdate, path: str) -> list[str]:
     """The warning about settings in an update that cannot change in a conversation."""
     lost: list[str] = []
     for group, known in _FIXED.items():
@@ -65,14 +65,14 @@ def fixed_settings(item: SettingsUpdate, path: str) -> list[Warning]:
     if not lost:
         return []
     details = f"{' and '.join(lost[:4])} in {path} has no effect: only the effort and the format can change."
-    return [Warning(path, "configuration_update", details)]
+    return [details]
 
 
-def _image(members: Json, path: str) -> tuple[User | None, Warning | None]:
+def _image(members: Json, path: str) -> tuple[User | None, str | None]:
     """An image that the assistant made, in a message of the user: no server takes images from an assistant."""
     data = members.get("result")
     if not isinstance(data, str) or not data:
-        return None, Warning(path, "image_generation_call", f"{path} was left out: it contains no image.")
+        return None, f"{path} was left out: it contains no image."
     kind = sniffed_base64(data) or "image/png"
     if not kind.startswith("image/"):
         raise refuse("invalid_value", f"'{path}.result' is not an image in base64.", f"{path}.result")

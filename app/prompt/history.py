@@ -26,7 +26,6 @@ from typing import NamedTuple
 
 from ..providers.provider import CallIds, id_for
 from ..types.json import Json, encode, is_object
-from ..types.problems import Warnings
 from .nouns import (
     Assistant,
     AssistantMessage,
@@ -94,7 +93,7 @@ class _Orphan(NamedTuple):
 class History:
     """Collects a conversation item by item, and makes the entries of a prompt."""
 
-    def __init__(self, call_ids: CallIds, warnings: Warnings) -> None:
+    def __init__(self, call_ids: CallIds, warnings: list[str]) -> None:
         self._call_ids = call_ids
         self._warnings = warnings
         self._entries: list[_Block | _Orphan | System | User] = []
@@ -124,7 +123,7 @@ class History:
         """A call of a tool by the assistant."""
         block = self._block()
         if call_id and (call_id, name, arguments) in block.written:
-            return self._warnings.add(path, "repeated call", f"{path} was left out: it repeats a call word for word.")
+            return self._warnings.append(f"{path} was left out: it repeats a call word for word.")
         call = _PastCall(self._new_id(call_id, path), block, call_id, name, arguments)
         block.pieces.append((call, path))
         block.written.add((call_id, name, arguments))
@@ -141,10 +140,10 @@ class History:
             block.answered = True
             call.add(output, failed=failed)
             if block is not self._entries[-1]:
-                self._warnings.add(path, "output order", f"{path} was moved: an output must directly follow its call.")
+                self._warnings.append(f"{path} was moved: an output must directly follow its call.")
         elif call_id in self._last:
             self._last[call_id].add(output, failed=failed)
-            self._warnings.add(path, "second output", f"{path} was merged with an earlier output of the same call.")
+            self._warnings.append(f"{path} was merged with an earlier output of the same call.")
         else:
             self._entries.append(_Orphan(call_id, output, path, failed))
 
@@ -154,7 +153,7 @@ class History:
         for entry in self._entries:
             if isinstance(entry, _Orphan) and (waiting := self._waiting[entry.call_id]):
                 waiting.pop(0).add(entry.output, failed=entry.failed)
-                self._warnings.add(entry.path, "output order", f"{entry.path} was moved: it came before its call.")
+                self._warnings.append(f"{entry.path} was moved: it came before its call.")
             else:
                 settled.append(entry)
         return [made for entry in settled for made in self._made(entry)]
@@ -166,11 +165,11 @@ class History:
             case _Block():
                 for path in dict.fromkeys([path for _, path in entry.pieces]):
                     details = f"{path} was left out: no message and no call follows this reasoning."
-                    self._warnings.add(path, "reasoning", details)
+                    self._warnings.append(details)
                 return []
             case _Orphan():
                 details = f"{entry.path} is sent as a message: its call is not in the history."
-                self._warnings.add(entry.path, "output without call", details)
+                self._warnings.append(details)
                 title = f"Output of the tool call '{entry.call_id}', which is not in the history:"
                 return [User((Text(f"{title}\n{output_text(entry.output)}"), *media_of(entry.output)))]
             case _:
@@ -189,7 +188,7 @@ class History:
             parts = tuple([part for output in piece.outputs for part in output])
             if not piece.outputs:
                 details = f"{path} has no output in the history: the model reads that none was recorded."
-                self._warnings.add(path, "missing output", details)
+                self._warnings.append(details)
                 parts = (Text(_NO_OUTPUT),)
             outputs.append(ToolOutput(piece.id, parts, piece.failed))
         return [Assistant(tuple(pieces)), *outputs]
@@ -201,7 +200,7 @@ class History:
         if is_object(arguments):
             return arguments
         details = f"{path}.arguments were wrapped: servers refuse what is not a JSON object."
-        self._warnings.add(f"{path}.arguments", "arguments", details)
+        self._warnings.append(details)
         return encode({"arguments": arguments}).decode()
 
     def _block(self) -> _Block:
@@ -219,7 +218,7 @@ class History:
         self._ids.add(new)
         self._uses[call_id] = count
         if call_id and count > 1:
-            self._warnings.add(path, "call id", f"{path} was given an id of its own: its call_id was used before.")
+            self._warnings.append(f"{path} was given an id of its own: its call_id was used before.")
         return new
 
 

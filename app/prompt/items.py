@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ..tools.base import PastCall, PastOutput
 from ..tools.table import Tools
-from ..types.problems import Warnings, refuse
+from ..types.problems import refuse
 from ..types.request import (
     AdditionalTools,
     AgentMessage,
@@ -32,7 +32,7 @@ SEALED_SUMMARY = "only the server that summarized this conversation can read it.
 _TRIGGER = "it has its effect only at the end of 'input'."
 
 
-def conversation(request: Request, model: Model, tools: Tools, state: State | None, warnings: Warnings) -> list[Entry]:
+def conversation(request: Request, model: Model, tools: Tools, state: State | None, warnings: list[str]) -> list[Entry]:
     """Everything the model reads, the instructions first. `warnings` gets what was changed or left out."""
     posted = request.input
     items = (Message(content=posted, role="user"),) if isinstance(posted, str) else request.items
@@ -75,7 +75,7 @@ def _blank_text(items: Iterable[Item]) -> str | None:
 class _Reader:
     """Reads items into a history."""
 
-    def __init__(self, model: Model, tools: Tools, state: State | None, warnings: Warnings) -> None:
+    def __init__(self, model: Model, tools: Tools, state: State | None, warnings: list[str]) -> None:
         self._model = model
         self._tools = tools
         self._state = state
@@ -116,9 +116,9 @@ class _Reader:
             case SettingsUpdate():
                 self._warnings += fixed_settings(item, path)
             case SummaryItem():
-                self._leave_out(path, "compaction", SEALED_SUMMARY)
+                self._leave_out(path, SEALED_SUMMARY)
             case SummaryTrigger():
-                self._leave_out(path, "compaction_trigger", _TRIGGER)
+                self._leave_out(path, _TRIGGER)
             case OtherItem():
                 self._foreign(item, path)
             case AdditionalTools():
@@ -154,7 +154,7 @@ class _Reader:
         if marked and (texts or not by_assistant):
             details = f"'prompt_cache_breakpoint' in {path} has no effect: "
             details += "only messages of the user and outputs are marked."
-            self._warnings.add(path, "prompt_cache_breakpoint", details)
+            self._warnings.append(details)
         if not by_assistant:
             self.instruct("\n".join([part.text for part in texts]), path)
         elif texts:
@@ -171,7 +171,7 @@ class _Reader:
         named = f"the tool '{past.function}'" if past.function else "a tool"
         title = Text(f"Output of {named}, for an earlier call:")
         self._history.add(User((title, *(output or (Text(EMPTY_OUTPUT),)))))
-        self._warnings.add(path, "output without call", f"{path} is sent as a message: it names no call.")
+        self._warnings.append(f"{path} is sent as a message: it names no call.")
 
     def _reasoning(self, item: Reasoning, path: str) -> None:
         shown = "\n\n".join([thought.text for thought in (item.content or item.summary or []) if thought.text.strip()])
@@ -181,14 +181,14 @@ class _Reader:
             self._give_back(opened, opened.text or shown, path)
         elif self._model.signed_reasoning:
             if shown or sealed:
-                self._leave_out(path, "reasoning", REFUSED if self._model.state_refused else _UNSIGNED)
+                self._leave_out(path, REFUSED if self._model.state_refused else _UNSIGNED)
         elif text := (opened.text if opened else "") or shown:
             self._history.add_piece(PastThought(text), path)
             if opened is None and sealed:
                 details = f"{sealed_path} was ignored: {UNREADABLE} Its text is sent instead."
-                self._warnings.add(sealed_path, "reasoning", details)
+                self._warnings.append(details)
         elif sealed and (opened is None or opened.fields):
-            self._leave_out(path, "reasoning", UNREADABLE)
+            self._leave_out(path, UNREADABLE)
 
     def _give_back(self, opened: Opened, text: str, path: str) -> None:
         """Add reasoning that this upstream wrote itself: it gets the exact text back, with its own state."""
@@ -211,7 +211,7 @@ class _Reader:
         self._warnings += [warning] if warning else []
 
     def _empty(self, path: str) -> None:
-        self._warnings.add(path, "empty content", f"{path} was left out: it is empty.")
+        self._warnings.append(f"{path} was left out: it is empty.")
 
-    def _leave_out(self, path: str, feature: str, why: str) -> None:
-        self._warnings.add(path, feature, f"{path} was left out: {why}")
+    def _leave_out(self, path: str, why: str) -> None:
+        self._warnings.append(f"{path} was left out: {why}")

@@ -4,7 +4,7 @@ import re
 
 from ..fetching.media_types import image_fault
 from ..fetching.policy import check_url, is_data_uri
-from ..types.problems import ProblemError, Warnings, refuse
+from ..types.problems import ProblemError, refuse
 from ..types.request import (
     AnyPart,
     AudioPart,
@@ -37,7 +37,7 @@ _MEDIA_TYPES = {
 class PartReader:
     """Reads the content of messages and outputs for one model."""
 
-    def __init__(self, model: Model, warnings: Warnings) -> None:
+    def __init__(self, model: Model, warnings: list[str]) -> None:
         """`warnings` gets what was changed or left out."""
         self._model = model
         self._warnings = warnings
@@ -70,7 +70,7 @@ class PartReader:
             case EncryptedPart():
                 return self._decrypted(part, path)
             case VideoPart():
-                self._warnings.add(path, "input_video", f"{path} was left out: this server sends no videos.")
+                self._warnings.append(f"{path} was left out: this server sends no videos.")
                 return Text(_NO_VIDEO)
 
     def _in_place_of(self, part: AnyPart, path: str, lenient: bool) -> Text | None:
@@ -83,7 +83,7 @@ class PartReader:
         message = f"'{path}' is '{kind}', and this model cannot {able}."
         if not (lenient or self._model.server.lenient):
             raise refuse("unsupported_value", message, path)
-        self._warnings.add(path, needed, f"{message} It was left out.")
+        self._warnings.append(f"{message} It was left out.")
         return Text(f"[{what} was left out here: this model cannot {able}.]")
 
     def _image(self, part: ImagePart, path: str, marked: bool) -> Image:
@@ -107,16 +107,14 @@ class PartReader:
         if self._model.takes_file_urls:
             return File(name, part.file_url, marked)
         details = f"'{here}' is sent to the model as a link only: its server fetches no files. Send 'file_data'."
-        self._warnings.add(here, "file address", details)
+        self._warnings.append(details)
         return Text(f"[{name}: {part.file_url}]")
 
     def _decrypted(self, part: EncryptedPart, path: str) -> Text:
         """The text, if it is not really encrypted."""
         if not _SECRET.fullmatch(part.encrypted_content.strip()):
             return Text(part.encrypted_content)
-        self._warnings.add(
-            path, "encrypted_content", f"{path} was left out: only the server that encrypted it can read it."
-        )
+        self._warnings.append(f"{path} was left out: only the server that encrypted it can read it.")
         return Text("")
 
     def _warn_of_members(self, part: AnyPart, path: str) -> None:
@@ -126,9 +124,9 @@ class PartReader:
             details = (
                 f"'{path}.prompt_cache_breakpoint.ttl' has no effect: 'prompt_cache_options.ttl' is for all marks."
             )
-            self._warnings.add(path, "prompt_cache_breakpoint", details)
+            self._warnings.append(details)
         if isinstance(part, FilePart) and part.detail not in (None, "auto"):
-            self._warnings.add(f"{path}.detail", "detail", f"'{path}.detail' has no effect on this model.")
+            self._warnings.append(f"'{path}.detail' has no effect on this model.")
 
 
 def is_marked(part: AnyPart) -> bool:

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ..emitter.items import OpenCall, Position
 from ..types.parse import ToolShapes
-from ..types.problems import Warnings, refuse
+from ..types.problems import refuse
 from ..types.request import AdditionalTools, Request, Tool, ToolItem
 from .apply_patch import APPLY_PATCH
 from .base import Carried, FunctionSpec, NamedCall, NamedTool, PastCall, PastOutput, PastOutputItem, ToolName, ToolType
@@ -41,7 +41,7 @@ class Tools:
 
     def __init__(self, request: Request, hosted: tuple[str, ...] = ()) -> None:
         """`hosted` is how the types of tools begin that the model's server runs, or that it does without a tool."""
-        self.warnings = Warnings()
+        self.warnings: list[str] = []
         """One for each tool that was left out."""
         self.hosted: list[Tool] = []
         """The tools that the model's server runs, where the client permits it."""
@@ -117,7 +117,7 @@ class Tools:
             elif kind is None or (spec := kind.function(tool, self._names.of(named))) is None:
                 details = f"{path} was left out: its type '{tool.type[:64]}' cannot be offered to this model."
                 details += _HOW if tool.type.startswith("web_search") else ""
-                self.warnings.add(path, "tool", details)
+                self.warnings.append(details)
             elif named in seen and not found:
                 message = f"'{path}' cannot be distinguished from another tool: both are named '{named.name}'."
                 raise refuse("invalid_value", message, path)

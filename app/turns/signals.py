@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from ..settings.tables import ServerSettings, UpstreamSettings
 from ..types.events import Event
-from ..types.problems import Problem, Warning
+from ..types.problems import Problem
 
 
 class Client(Protocol):
@@ -21,11 +21,11 @@ class Client(Protocol):
     streams: bool
     """Whether it gets events as they come, and signs of life."""
 
-    async def start(self, warnings: Sequence[Warning], upstream: str) -> None:
+    async def start(self, warnings: Sequence[str], upstream: str) -> None:
         """Begin the answer: warnings that are known now, and the name of the upstream, if one has answered."""
         ...
 
-    def encode(self, events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
+    def encode(self, events: Sequence[Event], warnings: Sequence[str] = ()) -> bytes:
         """These events as they are sent, with these warnings in the last of them."""
         ...
 
@@ -33,7 +33,7 @@ class Client(Protocol):
         """Send: it waits, and then writes all or nothing."""
         ...
 
-    async def finish(self, data: bytes, warnings: Sequence[Warning]) -> None:
+    async def finish(self, data: bytes, warnings: Sequence[str]) -> None:
         """Send the last bytes of a stream, or the whole answer: warnings that were not known before."""
         ...
 

@@ -25,7 +25,7 @@ from ..history.sealing import Sealer
 from ..observe.log import log, log_failing
 from ..settings.tables import ServerSettings
 from ..types.events import Event, InterruptAccepted, LastEvent
-from ..types.problems import Problem, ProblemError, Warning, refuse
+from ..types.problems import Problem, ProblemError, refuse
 from ..types.request import Request
 from ..types.response import Response, Usage
 from ..upstreams.errors import explained, too_slow
@@ -54,7 +54,7 @@ class Turn:
     def __init__(
         self,
         request: Request,
-        warnings: Sequence[Warning],
+        warnings: Sequence[str],
         routes: Sequence[Route],
         client: Client,
         *,
@@ -110,7 +110,7 @@ class Turn:
         """Events that were made, and not encoded."""
         self._unsent = b""
         """Bytes that were encoded, and not sent."""
-        self._late: list[Warning] = []
+        self._late: list[str] = []
         """Warnings of a route that was found after the status line."""
 
     @cached_property
@@ -119,7 +119,7 @@ class Turn:
         return self._lifecycle.used(self.exchange.emitter.usage if self.exchange else None)
 
     @cached_property
-    def warned(self) -> list[Warning]:
+    def warned(self) -> list[str]:
         """The warnings that the client got, when all is over."""
         return [*self.warnings, *(self.exchange.late_warnings if self.exchange else ())]
 
@@ -390,10 +390,10 @@ class Turn:
             self.answer.close()
 
 
-def refuse_if_strict(server: ServerSettings, warnings: Sequence[Warning]) -> None:
+def refuse_if_strict(server: ServerSettings, warnings: Sequence[str]) -> None:
     """Raises `ProblemError` for what a strict server does not leave out."""
     if server.strict and warnings:
-        details = " ".join([warning.details for warning in warnings[:_TOLD]])
+        details = " ".join(warnings[:_TOLD])
         raise refuse("unsupported_value", f"This server is strict. {details}")
 
 

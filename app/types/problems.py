@@ -1,6 +1,4 @@
-"""Errors with messages that a client may see, and the HTTP status of each; and warnings."""
-
-from typing import NamedTuple
+"""Errors with messages that a client may see, and the HTTP status of each."""
 
 import msgspec
 
@@ -82,22 +80,3 @@ class ProblemError(Exception):
 def refuse(code: str, message: str, param: str = "") -> ProblemError:
     """The exception to raise for a request that cannot be served."""
     return ProblemError(Problem(code, message, param=param))
-
-
-class Warning(NamedTuple):
-    """Something that a client asked for and does not get as it asked."""
-
-    param: str
-    """Its path in the request, such as `input[3]`."""
-    feature: str
-    """What is missing, in one or two words that do not change, such as `verbosity` or `output order`."""
-    details: str
-    """The sentence for the client."""
-
-
-class Warnings(list[Warning]):
-    """Warnings in the order in which they were found."""
-
-    def add(self, param: str, feature: str, details: str) -> None:
-        """One more."""
-        self.append(Warning(param, feature, details))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from .json import Json
-from .problems import Warning, refuse
+from .problems import refuse
 from .request import (
     ENCRYPTED_REASONING,
     LOGPROBS,
@@ -90,7 +90,7 @@ def refuse_unsupported(posted: Json) -> None:
         raise refuse("unsupported_parameter", _BACKGROUND, "background")
 
 
-def warnings_about(posted: Json, request: Request, members: Iterable[str]) -> list[Warning]:
+def warnings_about(posted: Json, request: Request, members: Iterable[str]) -> list[str]:
     """A warning for each parameter without an effect, where the client could expect one, and for each of `members`."""
     unknown = [key for key in posted if key not in KNOWN and key not in _QUIET]
     for name, known in _MEMBERS.items():
@@ -100,36 +100,36 @@ def warnings_about(posted: Json, request: Request, members: Iterable[str]) -> li
             ]
     unknown += members
     use = {key: f": use '{name}'" for key, name in OF_CHAT.items()}
-    told = [(key[:SHOWN], "unknown parameter", use.get(key, "")) for key in unknown[:_MOST_NAMED]]
+    told = [(key[:SHOWN], use.get(key, "")) for key in unknown[:_MOST_NAMED]]
     warnings = [*told, *_without_effect(request)]
-    found = [Warning(path, feature, f"'{path}' has no effect on this server{why}.") for path, feature, why in warnings]
+    found = [f"'{path}' has no effect on this server{why}." for path, why in warnings]
     if len(unknown) > _MOST_NAMED:
-        details = f"{len(unknown) - _MOST_NAMED} other parameters have no effect on this server either."
-        found.insert(_MOST_NAMED, Warning("", "unknown parameter", details))
+        rest = len(unknown) - _MOST_NAMED
+        found.insert(_MOST_NAMED, f"{rest} other parameters have no effect on this server either.")
     return found
 
 
-def _without_effect(request: Request) -> Iterator[tuple[str, str, str]]:
-    """Path, feature and reason of known parameters with values that have no effect."""
+def _without_effect(request: Request) -> Iterator[tuple[str, str]]:
+    """Path and reason of known parameters with values that have no effect."""
     if request.prompt_cache_options and request.prompt_cache_options.prewarm:
         why = ": a model's server fills its cache only with an answer, and is not asked for one"
-        yield "prompt_cache_options.prewarm", "prompt_cache_options", why
+        yield "prompt_cache_options.prewarm", why
     if request.truncation == "auto":
-        yield "truncation", "truncation", ": a conversation that is too long is an error"
+        yield "truncation", ": a conversation that is too long is an error"
     reasoning = request.reasoning or ReasoningConfig()
     if reasoning.mode not in (None, "standard"):
-        yield "reasoning.mode", "reasoning.mode", ": models think as usual"
+        yield "reasoning.mode", ": models think as usual"
     if reasoning.context not in {None, *_CONTEXTS}:
-        yield "reasoning.context", "reasoning.context", ": reasoning of all turns is sent"
+        yield "reasoning.context", ": reasoning of all turns is sent"
     if request.stream_options and request.stream_options.include_obfuscation:
-        yield "stream_options.include_obfuscation", "include_obfuscation", ": it sends no padding"
+        yield "stream_options.include_obfuscation", ": it sends no padding"
     for index, entry in enumerate(request.context_management):
         if entry.type != "compaction" or entry.compact_threshold is None:
-            yield f"context_management[{index}]", "context_management", ": it is no compaction with a threshold"
+            yield f"context_management[{index}]", ": it is no compaction with a threshold"
     if (request.service_tier or "auto") not in SERVICE_TIERS:
-        yield "service_tier", "service_tier", ": it names no tier that is known here"
+        yield "service_tier", ": it names no tier that is known here"
     kinds = [str(tool.get("type")) for tool in request.tools]
     for index, name in enumerate(request.include):
         of_tool = _INCLUDES_OF_TOOLS.get(name)
         if any(kind.startswith(of_tool) for kind in kinds) if of_tool else name not in _INCLUDES:
-            yield f"include[{index}]", "include", ""
+            yield f"include[{index}]", ""

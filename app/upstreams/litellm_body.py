@@ -17,7 +17,7 @@ from ..prompt.nouns import Model, Prompt
 from ..providers.provider import HINTS
 from ..settings.tables import Can
 from ..types.json import Json, decode
-from ..types.problems import Warning, Warnings, refuse
+from ..types.problems import refuse
 
 _ENVIRONMENT = {
     "LITELLM_OFFLINE_MODE": "true",  # from 1.109 on: nothing is downloaded
@@ -150,7 +150,7 @@ _NAMES = {"logprobs": "top_logprobs", "max_tokens": "max_output_tokens", "web_se
 """The names of settings in a request of the Responses API, where they differ."""
 
 
-def _body(prompt: Prompt, model: Model) -> tuple[Json, Warnings]:
+def _body(prompt: Prompt, model: Model) -> tuple[Json, list[str]]:
     provider = str(model.upstream.provider)
     facts = _facts(provider, model.upstream_name)
     asked, warnings = TRANSLATION.body(prompt, model)
@@ -162,7 +162,7 @@ def _body(prompt: Prompt, model: Model) -> tuple[Json, Warnings]:
         lost.append("reasoning.effort")
     if provider in GEMINIS:
         asked["messages"] = _in_steps(asked["messages"], model.upstream_name)
-    warnings += [Warning(name, name, f"'{name}' has no effect on this model.") for name in dict.fromkeys(lost)]
+    warnings += [f"'{name}' has no effect on this model." for name in dict.fromkeys(lost)]
     return asked, warnings
 
 

@@ -16,7 +16,7 @@ from app.turns.signals import Why
 from app.turns.turn import Turn
 from app.types.events import Event
 from app.types.parse import parse
-from app.types.problems import Problem, Warning
+from app.types.problems import Problem
 from tests.core.servers import Step, Upstream, chunk, says, until, upstream
 
 
@@ -32,18 +32,18 @@ class Heard:
         self.gate.set()
         self.gone = asyncio.Event()
 
-    async def start(self, warnings: Sequence[Warning], upstream: str) -> None:
+    async def start(self, warnings: Sequence[str], upstream: str) -> None:
         assert not self.started
         self.started = True
 
-    def encode(self, events: Sequence[Event], warnings: Sequence[Warning] = ()) -> bytes:
+    def encode(self, events: Sequence[Event], warnings: Sequence[str] = ()) -> bytes:
         return b"".join([msgspec.json.encode(event) + b"\n" for event in events])
 
     async def send(self, data: bytes) -> None:
         await self.gate.wait()
         self.got += map(json.loads, data.splitlines())
 
-    async def finish(self, data: bytes, _warnings: Sequence[Warning]) -> None:
+    async def finish(self, data: bytes, _warnings: Sequence[str]) -> None:
         assert not self.finished
         self.finished = True
         await self.send(data)

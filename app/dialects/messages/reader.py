@@ -15,7 +15,7 @@ from typing import Any
 from ...emitter import deltas as d
 from ...prompt.state import SEARCHES
 from ...types.json import Json, as_object, as_text, encode, objects
-from ...types.problems import Problem, Warning
+from ...types.problems import Problem
 from ...types.response import Usage
 from ..usage import UsageReader
 from .blocks import BLOCKS, THOUGHTS, Block
@@ -67,11 +67,11 @@ class EventReader:
         self._is_paused = False
 
     @property
-    def left_out(self) -> Sequence[Warning]:
+    def left_out(self) -> Sequence[str]:
         """Parts of types that are not known, and the rest of an answer that was paused."""
         names = ", ".join(list(self._unknown)[:20])
-        told = [Warning("output", "unknown parts", f"{_UNKNOWN}: {names}.")] if names else []
-        return [*told, Warning("output", "pause", _PAUSED)] if self._is_paused else told
+        told = [f"{_UNKNOWN}: {names}."] if names else []
+        return [*told, _PAUSED] if self._is_paused else told
 
     def read(self, event: Json) -> d.Deltas:
         """The deltas in one event."""

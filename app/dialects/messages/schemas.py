@@ -19,7 +19,6 @@ from ...prompt.build import instructed, instruction
 from ...prompt.nouns import Model, Prompt
 from ...tools.base import FunctionSpec
 from ...types.json import Json, as_object, encode, without
-from ...types.problems import Warnings
 
 _FORMATS = frozenset({"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uri", "uuid"})
 _TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
@@ -95,7 +94,7 @@ def _type(rest: Json, made: Json, moved: dict[str, None]) -> None:
         made["format"] = rest.pop("format")
 
 
-def enforceable(prompt: Prompt, model: Model, warnings: Warnings) -> Prompt:
+def enforceable(prompt: Prompt, model: Model, warnings: list[str]) -> Prompt:
     """The prompt with schemas that the server takes."""
     output, entries = prompt.output, prompt.entries
     moved: dict[str, None] = {}
@@ -106,7 +105,7 @@ def enforceable(prompt: Prompt, model: Model, warnings: Warnings) -> Prompt:
             entries = tuple(instructed([*entries], instruction(output, tools=bool(prompt.functions)), model))
             output = None
             details = "'text.format: json_schema' is sent to the model as an instruction: its server cannot enforce it."
-            warnings.add("text.format", "json_schema", details)
+            warnings.append(details)
     functions: list[FunctionSpec] = []
     lenient: list[str] = []
     chosen: list[str] = []
@@ -128,7 +127,7 @@ def enforceable(prompt: Prompt, model: Model, warnings: Warnings) -> Prompt:
     ):
         if names:
             told = ", ".join([f"'{name}'" for name in names])
-            warnings.add("tools" if names is not moved else "text.format", "JSON schema", f"{what}: {told}.")
+            warnings.append(f"{what}: {told}.")
     return replace(prompt, entries=entries, functions=tuple(functions), output=output)
 
 

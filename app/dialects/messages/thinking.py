@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from ...providers.claude import BUDGETS, Claude
 from ...types.json import Json
-from ...types.problems import Warning, Warnings
 from .blocks import THOUGHTS
 
 _OTHER_BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 24576, "max": 30000}
@@ -32,7 +31,7 @@ class Thinking(NamedTuple):
 
 
 def thinking_of(
-    effort: str | None, claude: Claude, messages: list[Json], warnings: Warnings, *, demands: bool, by_maker: bool
+    effort: str | None, claude: Claude, messages: list[Json], warnings: list[str], *, demands: bool, by_maker: bool
 ) -> Thinking:
     """How this Claude is asked to think.
 
@@ -48,11 +47,11 @@ def thinking_of(
         reason = "a model that thinks cannot be required to call a tool"
     elif not turns or any(turns[end]["content"][0]["type"] in THOUGHTS for end in (0, -1)):
         return Thinking({"type": "enabled", "budget_tokens": BUDGETS[effort]}, is_on=True)
-    warnings.append(_warning(f"'reasoning.effort' has no effect on this turn: {reason}."))
+    warnings.append(f"'reasoning.effort' has no effect on this turn: {reason}.")
     return Thinking()
 
 
-def thinking_of_other(effort: str | None, warnings: Warnings, *, state_refused: bool) -> Thinking:
+def thinking_of_other(effort: str | None, warnings: list[str], *, state_refused: bool) -> Thinking:
     """How a model that is no Claude is asked to think.
 
     `state_refused`: its server has just refused the reasoning of this conversation, or misses some.
@@ -62,7 +61,7 @@ def thinking_of_other(effort: str | None, warnings: Warnings, *, state_refused: 
     if state_refused:
         told = "'reasoning.effort' has no effect" if effort else "The model was asked not to think"
         reason = "its server wants the reasoning before earlier tool calls back, and some of it is missing"
-        warnings.append(_warning(f"{told} on this turn: {reason}."))
+        warnings.append(f"{told} on this turn: {reason}.")
         return Thinking({"type": "disabled"})
     return Thinking({"type": "enabled", "budget_tokens": _OTHER_BUDGETS[effort]}, is_on=True) if effort else Thinking()
 
@@ -75,10 +74,6 @@ def _adaptive(effort: str | None, claude: Claude, binding: Json) -> Thinking:
         return Thinking({"type": claude.stops_by, **(binding if partly else {})}, is_on=partly)
     shows: Json = {"display": "summarized"} if claude.shows_thoughts_if_asked else {}
     return Thinking({"type": "adaptive", **shows, **binding}, "low" if effort == "minimal" else effort, is_on=True)
-
-
-def _warning(details: str) -> Warning:
-    return Warning("reasoning.effort", "reasoning.effort", details)
 
 
 def _open_loop(messages: list[Json]) -> list[Json]:

@@ -15,7 +15,6 @@ from ...prompt.build import effort
 from ...prompt.items import REFUSED, SEALED_SUMMARY, UNREADABLE
 from ...prompt.nouns import Model
 from ...types.json import Json, without
-from ...types.problems import Warnings
 from ...types.request import Request
 
 _SEAL = "AMR1."
@@ -27,9 +26,9 @@ _OURS = re.compile(r"(^|_)AM-")
 """In ids that this server made, or marked in version 0.1: others look ids up."""
 
 
-def body_of(request: Request, model: Model, sealer: Sealer | None) -> tuple[Json, Warnings]:
+def body_of(request: Request, model: Model, sealer: Sealer | None) -> tuple[Json, list[str]]:
     """What is posted, and warnings about what was left out. Raises `ProblemError` for an address that is private."""
-    warnings = Warnings()
+    warnings: list[str] = []
     body = {**request.posted, "model": model.upstream_name, "stream": True}
     body.pop("generate", None)
     if isinstance(posted := body["input"], list):
@@ -59,7 +58,7 @@ def _tag(model: Model) -> str:
 class _Items:
     """Reads items as one upstream takes them."""
 
-    def __init__(self, model: Model, sealer: Sealer | None, warnings: Warnings) -> None:
+    def __init__(self, model: Model, sealer: Sealer | None, warnings: list[str]) -> None:
         self._model = model
         self._sealer = sealer
         self._warnings = warnings
@@ -77,7 +76,7 @@ class _Items:
             item = self._reasoning(item, sealed, path)
         elif isinstance(sealed, str) and kind in _SUMMARIES:
             if (own := self._own(sealed)) is None:
-                self._left_out(path, kind, SEALED_SUMMARY)
+                self._left_out(path, SEALED_SUMMARY)
                 return None
             item = {**item, "encrypted_content": own}
         ids = {name: item[name] for name in ("id", "approval_request_id") if isinstance(item.get(name), str)}
@@ -93,20 +92,20 @@ class _Items:
         """The reasoning as this upstream can read it; nothing if it cannot."""
         sealed_path = f"{path}.encrypted_content"
         if self._model.state_refused:
-            return self._left_out(path, "reasoning", REFUSED)
+            return self._left_out(path, REFUSED)
         if (own := self._own(sealed)) is not None:
             return {**item, "encrypted_content": own}
         opens = self._sealer is not None and self._sealer.open("reasoning", sealed, sealed_path) is not None
         if not (item.get("summary") or item.get("content")):
-            return {} if opens else self._left_out(path, "reasoning", UNREADABLE)
+            return {} if opens else self._left_out(path, UNREADABLE)
         if not opens:
             details = f"{sealed_path} was ignored: {UNREADABLE} Its text is sent instead."
-            self._warnings.add(sealed_path, "reasoning", details)
+            self._warnings.append(details)
         return without(item, "encrypted_content", "id")
 
-    def _left_out(self, path: str, feature: str, why: str) -> Json:
+    def _left_out(self, path: str, why: str) -> Json:
         """Nothing, and a warning."""
-        self._warnings.add(path, feature, f"{path} was left out: {why}")
+        self._warnings.append(f"{path} was left out: {why}")
         return {}
 
 

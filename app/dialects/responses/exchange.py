@@ -25,7 +25,7 @@ from ...history.sealing import Sealer
 from ...prompt.nouns import Model
 from ...types.events import Event, Events, Relayed, RelayedLast
 from ...types.json import Json, as_object, is_object
-from ...types.problems import STATUS, Problem, Warning
+from ...types.problems import STATUS, Problem
 from ...types.redact import cleaned
 from ...types.request import Request
 from ...types.response import IncompleteDetails, Usage
@@ -43,7 +43,7 @@ _NO_WORDS = "The model's server reported an error while it answered."
 class RelayExchange:
     """The body for the server, and the events for each of its events. It is its own emitter."""
 
-    late_warnings: Sequence[Warning] = ()
+    late_warnings: Sequence[str] = ()
 
     def __init__(self, request: Request, model: Model, lifecycle: Lifecycle, sealer: Sealer | None) -> None:
         """Raises `ProblemError` for what no server may be asked."""
