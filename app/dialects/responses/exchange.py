@@ -166,10 +166,10 @@ class RelayExchange:
 
     def _reported(self) -> Problem:
         """The server's error, in words that are fit for clients."""
-        key, told = self.model.upstream.api_key, self._response.get("error")
-        error = {"code": "server_error", "message": _NO_WORDS, **as_object(told)}
-        error["message"] = message = cleaned(str(error["message"]), key.get_secret_value())
-        self._response["error"], code = error, str(error["code"])
+        key, told = self.model.upstream.api_key, as_object(self._response.get("error"))
+        code = str(told.get("code") or "server_error")
+        message = cleaned(str(told.get("message") or _NO_WORDS), key.get_secret_value())
+        self._response["error"] = {**told, "code": code, "message": message}
         wait = 5 if code == "rate_limit_exceeded" else None
         return Problem(code if code in STATUS else "upstream_error", message, retry_after=wait)
 
