@@ -26,6 +26,7 @@ from ..types.json import as_text
 from ..types.parse import decode
 from ..types.problems import Problem, ProblemError
 from ..types.request import Request
+from ..upstreams import litellm
 from .auth import Callers, Hosts
 
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ class State:
             task.cancel()
         for catalog in (self.catalog, *self._former):
             await catalog.close()
+        await litellm.close()
         if self._tracing:
             await asyncio.to_thread(self._tracing.close)
 

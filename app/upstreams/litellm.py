@@ -38,6 +38,13 @@ async def _loaded() -> Any:
     return load() if load.cache_info().currsize else await asyncio.to_thread(load)
 
 
+async def close() -> None:
+    """Close the connections of all that litellm asks: the process has them only once, for every configuration."""
+    if load.cache_info().currsize:
+        await load().close_litellm_async_clients()
+        await load().module_level_aclient.close()
+
+
 class LitellmUpstream(Upstream):
     """The models of one provider. The name of a model is never read as another provider, or as an address."""
 
@@ -68,12 +75,6 @@ class LitellmUpstream(Upstream):
         except Exception as error:  # any error of a hundred providers
             raise _failure(error, asked, asking=True) from None
         return LitellmAnswer(stream, asked, self._most, record, is_gemini=self._provider in GEMINIS)
-
-    async def close(self) -> None:
-        """Close the connections of all that litellm asks."""
-        if load.cache_info().currsize:
-            await load().close_litellm_async_clients()
-            await load().module_level_aclient.close()
 
     def _check(self, asked: Ask, litellm: Any) -> None:
         if _STEERS.search(asked.model) or not asked.model.isprintable():
