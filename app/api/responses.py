@@ -23,6 +23,8 @@ from .sse import StreamClient, WholeClient, answer, warned
 
 _T = TypeVar("_T")
 
+_NOT_SUMMED_UP = "'context_management' has no effect: another model answers than the first."
+
 
 def respond(call: Call) -> Awaitable[None]:
     """One request."""
@@ -45,8 +47,9 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
     request, warnings, conversation = read(raw, sealer, SHAPES)
     routes = state.catalog.routes(request.model, caller)
     if routes[0].dialect.relays:  # it gets what was posted
-        warnings = []
-        conversation = conversation if sums_up else None
+        if not sums_up:
+            warnings += [_NOT_SUMMED_UP] if conversation and conversation.threshold else []
+            conversation = None
         routes = routes[:1] if request.prewarms else routes  # another one would write an answer
     elif not any(route.dialect.relays for route in routes):
         request.posted = {}  # it may be large, and nobody reads it

@@ -75,8 +75,8 @@ class Turn:
         """
         self.request = request
         self.request_id = request_id
-        self.warnings = list(warnings)
         self._request_warnings = warnings
+        self.warnings = self._warnings(routes[0])
         self.signals = Signals(client, server, routes[0].model.upstream)
         self.first_at: float | None = None
         """When the first payload came."""
@@ -185,7 +185,7 @@ class Turn:
             exchange = await self._summarized(conversation, exchange)
         begun = await self._ask(exchange, self._made)
         self.exchange = begun.exchange
-        warnings = [*self._request_warnings, *begun.exchange.warnings]
+        warnings = self._warnings(begun.route, begun.exchange)
         if not self.signals.is_told and self._lifecycle.next_index == 0:
             self.warnings = warnings
         self._late = [warning for warning in warnings if warning not in self.warnings]
@@ -214,7 +214,7 @@ class Turn:
         async def answer(request: Request, exchange: Exchange) -> Response:
             begun = await self._ask(exchange, partial(made, request))
             if conversation.threshold is None and not self.signals.is_told:
-                self.warnings = [*self._request_warnings, *begun.exchange.warnings]
+                self.warnings = self._warnings(begun.route, begun.exchange)
             try:
                 if self._client.streams and (first := self._begun()):
                     await self._put(self._client.encode(first))
@@ -275,8 +275,13 @@ class Turn:
             lifecycle,
             self._sealer.fresh() if self._sealer else None,
         )
-        refuse_if_strict(self._server, [*self._request_warnings, *exchange.warnings])
+        refuse_if_strict(self._server, self._warnings(route, exchange))
         return exchange
+
+    def _warnings(self, route: Route, exchange: Exchange | None = None) -> list[str]:
+        """What is left out on this route: a server with the same API gets what was posted."""
+        of_request = () if route.dialect.relays else self._request_warnings
+        return [*of_request, *(exchange.warnings if exchange else ())]
 
     def _refused(self, route: Route, error: UpstreamError, again: bool) -> None:
         """An ask has failed. `again`: the same upstream, or another one, is asked."""

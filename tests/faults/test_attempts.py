@@ -140,6 +140,18 @@ def test_another_upstream_is_asked_in_its_own_language_and_under_its_own_name(
     assert [ask.body["model"] for ask in setting.upstreams[1].asks] == ["other"] * 2
 
 
+def test_what_only_the_first_server_takes_is_told_when_another_answers(asking: Asking, servers: Servers) -> None:
+    lanes: Any = [("responses", [[Status(500)]]), ("chat", [text_turn("Hi")])]
+    body = {"truncation": "auto", "context_management": [{"type": "compaction", "compact_threshold": 1}]}
+    answer = asking(*lanes).whole(**body)
+    assert text_of(answer) == "Hi"
+    assert [name in answer.headers["x-am-warnings"] for name in body] == [True, True]
+    assert "x-am-warnings" not in asking(("responses", [text_turn("Hi")]), lanes[1]).whole(**body).headers
+    with serving(configuration(servers, strict=True)) as url, httpx.Client(base_url=url, timeout=50) as client:
+        setting = Asking(client, servers)(*lanes)
+        assert (setting.whole(**body).status_code, setting.asked) == (502, [1, 0])
+
+
 @pytest.mark.parametrize("first", LANES)
 @pytest.mark.parametrize("second", LANES)
 def test_a_client_that_was_told_the_beginning_sees_one_answer(hasty: Asking, first: str, second: str) -> None:
