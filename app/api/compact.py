@@ -6,30 +6,18 @@ from typing import Any
 
 from starlette.types import Receive, Send
 
-from ..dialects.exchange import new_exchange
-from ..emitter.response import Lifecycle
-from ..history.compaction import is_summary, read, role_of, user_message
-from ..tools.table import SHAPES
-from ..turns.turn import refuse_if_strict
-from ..types.events import Event, LastEvent
+from ..history.compaction import is_summary, role_of, user_message
+from ..types.events import Event, LastEvent, RelayedLast
 from ..types.json import Json, encode
 from ..types.parse import decode
 from ..types.problems import refuse
 from ..types.response import new_id
-from ..upstreams.http import HttpUpstream
 from .endpoint import Call
-from .responses import run_turn, said
-from .sse import HeaderList, WholeClient, answer, warned
+from .responses import run_turn
+from .sse import HeaderList, WholeClient
 
 _KEPT = 256_000
 """Characters of the user's messages that a client gets to keep: about 64,000 tokens."""
-_SUMMARIZED = frozenset(
-    {
-        "model", "input", "instructions", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
-        "service_tier",
-    }
-)  # fmt: skip
-"""The members of a request that a server which sums up itself takes there."""
 _NO_ANSWER = "This request asks for a summary, and for no answer: a summary is an answer."
 _CUT = "The summary was cut off at a limit of the model."
 
@@ -46,29 +34,8 @@ async def compact(call: Call) -> None:
     if isinstance(items, str):
         items = [user_message(items)]
     if isinstance(items, list):
-        if await _by_its_server(call, raw):
-            return
         raw["input"] = [*items, {"type": "compaction_trigger"}]
     await run_turn(call, raw, partial(_Client, items), sums_up=True)
-
-
-async def _by_its_server(call: Call, raw: Json) -> bool:
-    """Whether the model's server sums up itself, and has answered. Raises `ProblemError`."""
-    state, caller = call.state, call.caller
-    sealer = state.sealer(caller.owner)
-    request, _, _ = read(raw, sealer, SHAPES)
-    route = state.catalog.routes(request.model, caller)[0]
-    if not (route.dialect.relays and isinstance(route.upstream, HttpUpstream)):
-        return False
-    exchange = new_exchange(request, route.model, route.dialect, Lifecycle(request), sealer)
-    refuse_if_strict(state.settings.server, exchange.warnings)
-    body = {name: value for name, value in exchange.body.items() if name in _SUMMARIZED}
-    told = await said(call, route, route.upstream.whole("/compact", body, route.key))
-    if told is None:
-        return False
-    state.ended(call.scope["request_id"], caller, "completed", model=request.model)
-    await answer(call.send, 200, told, [*call.headers, *warned(exchange.warnings)])
-    return True
 
 
 class _Client(WholeClient):
@@ -83,6 +50,8 @@ class _Client(WholeClient):
         """What the client keeps of the conversation, and the summary."""
         if not isinstance(last := events[-1], LastEvent):
             return b""
+        if isinstance(last, RelayedLast):
+            return super().encode(events)
         response = last.response
         self._cut = [_CUT] if response.incomplete_details else []
         body = {"id": response.id, "object": "response.compaction", "created_at": response.created_at}

@@ -1,27 +1,24 @@
 """`POST /v1/responses`."""
 
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
 
 from msgspec.structs import replace
 from starlette.datastructures import Headers
 
-from ..catalog import Route
 from ..dialects.exchange import new_exchange
 from ..emitter.response import Lifecycle
 from ..history.compaction import read
 from ..tools.table import SHAPES
+from ..turns.attempts import ELSEWHERE
 from ..turns.signals import Client
 from ..turns.turn import Turn, refuse_if_strict
 from ..types.json import Json
 from ..types.parse import decode
 from ..types.problems import ProblemError
-from ..upstreams.errors import explained, of_key
+from ..upstreams.errors import of_key
 from ..upstreams.port import UpstreamError
 from .endpoint import Call
 from .sse import StreamClient, WholeClient, answer, warned
-
-_T = TypeVar("_T")
 
 _NOT_SUMMED_UP = "'context_management' has no effect: another model answers than the first."
 
@@ -75,15 +72,6 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
     )
 
 
-async def said(call: Call, route: Route, asking: Awaitable[_T]) -> _T:
-    """What an upstream says that is asked without a turn. Raises `ProblemError`."""
-    try:
-        return await asking
-    except UpstreamError as failed:
-        error = of_key(failed, route.key)
-        raise ProblemError(explained(error.problem, error.cause) if call.caller.may_know else error.problem) from None
-
-
 async def count(call: Call) -> None:
     """One request: the tokens of the body for the first upstream, as that counts them, or an estimate."""
     sealer = call.state.sealer(call.caller.owner)
@@ -93,7 +81,13 @@ async def count(call: Call) -> None:
     exchange = new_exchange(request, model, route.dialect, Lifecycle(request), sealer)
     warnings = exchange.warnings if route.dialect.relays else [*warnings, *exchange.warnings]
     refuse_if_strict(call.state.settings.server, warnings)
-    tokens = await said(call, route, route.upstream.count(exchange.body, route.key))
+    try:
+        tokens = await route.upstream.count(exchange.body, route.key)
+    except UpstreamError as failed:
+        problem = of_key(failed, route.key).problem
+        if problem.code not in ELSEWHERE:
+            raise ProblemError(problem) from None
+        tokens = None
     by = b"estimated" if tokens is None else b"upstream"
     told = {"object": "response.input_tokens", "input_tokens": tokens or route.dialect.tokens(exchange.body)}
     await answer(call.send, 200, told, [*call.headers, *warned(warnings), (b"x-am-token-count", by)])

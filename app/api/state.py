@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _OWN_KEY = secrets.token_urlsafe(32)
 """Seals where no key is configured: what is sealed opens until this process ends."""
-_LINGER = 30
+_LINGER = 60
 """Seconds."""
 
 

@@ -48,7 +48,7 @@ class Counter(NamedTuple):
     beside_v1: bool = False
     """The address is not below the `/v1` of the base URL."""
     is_sure: bool = False
-    """Servers of this API count: that one fails is told to the client. Otherwise the tokens are estimated."""
+    """Servers of this API count: what one refuses is told to the client. Otherwise the tokens are estimated."""
 
 
 class Translation(NamedTuple):
@@ -79,6 +79,8 @@ class Dialect(NamedTuple):
     """Headers of its own, for a body and the beta features that the operator wants."""
     models: str = "/models"
     """The path of its list of models."""
+    compacted: Callable[[Json], Json] | None = None
+    """What is posted, of the body of a turn, to servers that sum up themselves."""
     relays: bool = False
     """Its servers have the Responses API themselves: what they say is passed on, without a translation."""
 

@@ -93,8 +93,6 @@ def read(body: Json, sealer: Sealer | None, shapes: ToolShapes) -> tuple[Request
     threshold = next((tokens for tokens in wanted if tokens is not None), None)
     if not asked_for and threshold is None:
         return request, warnings, None
-    if asked_for and sealer is None:
-        raise refuse("unsupported_parameter", _NO_SEAL, "input")
     if asked_for and len(request.items) == 1:
         raise refuse("invalid_value", "'input' contains nothing to summarize.", "input")
     conversation = Conversation(body, positions, shapes, sealer, None if asked_for else threshold)
@@ -179,8 +177,10 @@ class Conversation:
     def asking(self, excess: int = 0) -> Request:
         """The request for the summary, with outputs shortened by so many characters.
 
-        Its tools stay, so that prompt caches hold, but none may be called.
+        Its tools stay, so that prompt caches hold, but none may be called. Raises `ProblemError`.
         """
+        if self._sealer is None:
+            raise refuse("unsupported_parameter", _NO_SEAL, "input")
         head = shortened(self._items[: self._head], excess)
         # of an update of settings the format is left out: a summary is plain text
         head = [without(item, "text") if item.get("type") == "configuration_update" else item for item in head]

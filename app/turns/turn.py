@@ -24,11 +24,11 @@ from ..history.compaction import Conversation, Summary
 from ..history.sealing import Sealer
 from ..observe.log import log, log_failing
 from ..settings.tables import ServerSettings
-from ..types.events import Event, InterruptAccepted, LastEvent
+from ..types.events import Event, InterruptAccepted, LastEvent, RelayedLast
 from ..types.problems import Problem, ProblemError, refuse
 from ..types.request import Request
 from ..types.response import Response, Usage
-from ..upstreams.errors import explained, too_slow
+from ..upstreams.errors import explained, of_key, too_slow
 from ..upstreams.port import Answer, AskRecord, LeftAloneError, UpstreamError
 from .attempts import ELSEWHERE, Begun, ask
 from .signals import Client, Signals, Why
@@ -176,6 +176,8 @@ class Turn:
             self.warnings += (await self._made(self._routes[0])).warnings
             return [*self._begun(), self._lifecycle.last(ENDINGS["end"], [], _NOTHING)]
         if conversation is not None and conversation.threshold is None:
+            if relays and (compaction := await self._compaction()) is not None:
+                return [compaction]
             summary = await self._summary(conversation)
             item = self._lifecycle.add(conversation.item(summary))
             return [*self._begun(), *item, self._lifecycle.last(self._lifecycle.endings[summary.ending], [], None)]
@@ -230,6 +232,28 @@ class Turn:
             return last.response
 
         return await summarize(conversation, self._routes[0], made, answer)
+
+    async def _compaction(self) -> Event | None:
+        """The last event, with what the first server has made of the conversation; None: it is to be summed up here.
+
+        Raises `ProblemError` where it refuses.
+        """
+        route = self._routes[0]
+        exchange = await self._made(route)
+        try:
+            made = await route.upstream.compact(exchange.body, route.key)
+        except UpstreamError as failed:
+            error = of_key(failed, route.key)
+            if error.problem.code not in ELSEWHERE:
+                raise ProblemError(error.problem) from None
+            self._refused(route, error, True)
+            self._routes = self._routes[1:] or self._routes
+            return None
+        if made is None:
+            return None
+        self.warnings += exchange.warnings
+        response = replace(self._lifecycle.response, status="completed")
+        return RelayedLast(sequence_number=self._lifecycle.number(), response=response, body={"response": made})
 
     async def _ask(self, exchange: Exchange, make: Callable[[Route], Awaitable[Exchange]]) -> Begun:
         """The first payloads of the first upstream that sends one, in this exchange or in one that `make` makes."""

@@ -141,10 +141,12 @@ class HttpUpstream(Upstream):
             self._paused[counter] = time.monotonic() + _PAUSE
         return None
 
-    async def whole(self, rest: str, body: Json, key: str | None) -> Json | None:
-        """The object at a path below its own; None where it has no such path. Raises `UpstreamError`."""
-        asked = self._asked(body, key)
-        return await self._object(f"{asked.base_url}{self.dialect.path}{rest}", body, asked, self._settings.timeout)
+    async def compact(self, body: Json, key: str | None) -> Json | None:
+        """The compaction of the conversation in this body; None if it makes none. Raises `UpstreamError`."""
+        if self.dialect.compacted is None:
+            return None
+        asked, url = self._asked(body, key), f"{self._settings.base_url}{self.dialect.path}/compact"
+        return await self._object(url, self.dialect.compacted(body), asked, self._settings.timeout)
 
     async def close(self) -> None:
         """Close every connection."""

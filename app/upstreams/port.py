@@ -133,6 +133,10 @@ class Upstream(ABC):
         """The tokens of this body; None if it cannot say. Raises `UpstreamError`."""
         return None
 
+    async def compact(self, body: Json, key: str | None) -> Json | None:
+        """The compaction of the conversation in this body; None if it makes none. Raises `UpstreamError`."""
+        return None
+
     async def models(self, key: str | None) -> list[ListedModel]:
         """The models that it lists, none if it cannot say."""
         return []

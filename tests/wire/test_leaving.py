@@ -76,11 +76,29 @@ def test_who_leaves_frees_the_model(upstreams: Any, name: str, transport: str, *
     assert time.monotonic() - left < 1
 
 
-def _post(url: str, model: str, *, streams: bool) -> Any:
+def test_who_leaves_a_compaction_frees_the_model(upstreams: Any) -> None:
+    made, settings = upstreams
+    upstream = made["responses"]
+    upstream.asks.clear()
+    upstream.faults = lambda _: []
+    upstream.scripts = ([Hang()],)
+    with serving(settings) as url:
+        leave = _post(url, "responses", streams=False, path="/v1/responses/compact")
+        next(leave)
+        while not upstream.asks:
+            time.sleep(0.01)
+        left = time.monotonic()
+        leave.close()
+        assert upstream.asks[0].wait_gone()
+        assert upstream.asks[0].path == "/v1/responses/compact"
+    assert time.monotonic() - left < 1
+
+
+def _post(url: str, model: str, *, streams: bool, path: str = "/v1/responses") -> Any:
     """Posts; reads until these words come; and leaves."""
     where = urlsplit(url)
     body = json.dumps({"model": model, "input": "Hi", "stream": streams})
-    head = "POST /v1/responses HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+    head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
     with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as client:
         client.sendall(f"{head}content-length: {len(body)}\r\n\r\n{body}".encode())
         words = yield

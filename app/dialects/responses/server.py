@@ -91,7 +91,27 @@ def _counted(body: Json) -> Json:
     return {name: value for name, value in body.items() if name in _COUNTED}
 
 
+_COMPACTED = frozenset(
+    {
+        "model", "input", "instructions", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention",
+        "service_tier",
+    }
+)  # fmt: skip
+"""The members of a request that are taken for a summary."""
+
+
+def _compacted(body: Json) -> Json:
+    """Without the last item, which asks for the summary."""
+    return {name: value for name, value in body.items() if name in _COMPACTED} | {"input": body["input"][:-1]}
+
+
 _COUNTER = Counter("/responses/input_tokens", "input_tokens", _counted, is_sure=True)
 RESPONSES = Dialect(
-    "/responses", EventFrames, failure, ("instructions", "input", "tools"), relays=True, counters=(_COUNTER,)
+    "/responses",
+    EventFrames,
+    failure,
+    ("instructions", "input", "tools"),
+    counters=(_COUNTER,),
+    compacted=_compacted,
+    relays=True,
 )
