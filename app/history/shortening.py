@@ -6,7 +6,7 @@ They are most of a long conversation, and the least missed.
 from collections.abc import Sequence
 from typing import Any
 
-from ..types.json import Json
+from ..types.json import Json, as_object
 
 _SHORT = 4_000
 """Characters of a shortened output, at most."""
@@ -62,7 +62,7 @@ def _with_short_output(item: Json, most: int) -> Json:
         return item
     parts: list[Json] = []
     for part in output:
-        texts = {name: part[name] for name in _TEXTS if isinstance(part.get(name), str)}
+        texts = {name: text for name in _TEXTS if isinstance(text := as_object(part).get(name), str)}
         if not texts:
             parts.append({"type": "input_text", "text": _LEFT_OUT})
             continue

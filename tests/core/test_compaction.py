@@ -85,8 +85,9 @@ def test_the_oldest_outputs_are_shortened_and_no_more_than_it_takes() -> None:
     items = [user("a"), *step("1", "x" * 9_000), *step("2", "y" * 9_000), *step("3", "z" * 9_000)]
     short = [len(json.dumps(item)) < 5_000 for item in shortened(items, 6_000)]
     assert short == [True, True, True, True, True, True, False]
-    parts = {"type": "function_call_output", "call_id": "1", "output": [{"type": "input_image", "image_url": "x" * 9}]}
-    assert "left out" in json.dumps(shortened([parts], 10_000))
+    for part in ({"type": "input_image", "image_url": "x" * 9}, 1):
+        output = {"type": "local_shell_call_output", "call_id": "1", "output": [part] * 9_000}
+        assert "left out" in json.dumps(shortened([output], 10_000))
 
 
 LONG: Json = {
