@@ -4,6 +4,8 @@ import re
 from typing import Any
 
 _LONGEST = 500
+_SHORTEST = 8
+"""Characters of a key: a shorter one, such as `ollama`, may be a word of the text."""
 _TRACE = re.compile(r"Traceback \(most recent call last\)|\bFile \"|\n[ \t]+at \S+[ (]|\bgoroutine \d+ \[")
 """Where a stack trace begins."""
 _ADDRESSES = re.compile(
@@ -31,7 +33,7 @@ def without_keys(text: str) -> str:
 
 def cleaned(text: str, secret: str) -> str:
     """The text without keys, addresses, markup and control characters, shortened."""
-    if secret:
+    if len(secret) >= _SHORTEST:
         text = text.replace(secret, "…")
     text = _TRACE.split(text, maxsplit=1)[0][:1500]
     text = "".join([letter for letter in text if letter.isprintable() or letter.isspace()])

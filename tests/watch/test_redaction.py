@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from app.types.redact import redacted
+from app.types.redact import cleaned, redacted
 
 PICTURE = "data:image/png;base64," + "A" * 1000
 CASES: dict[str, tuple[Any, Any]] = {
@@ -39,3 +39,8 @@ CASES: dict[str, tuple[Any, Any]] = {
 def test_what_is_left_out_is_told_in_words(name: str) -> None:
     given, expected = CASES[name]
     assert redacted(given) == expected
+
+
+def test_the_key_of_an_upstream_is_left_out_unless_it_may_be_a_word() -> None:
+    assert cleaned("ollama said: bad key 0123abcd", "0123abcd") == "ollama said: bad key …"
+    assert cleaned("ollama said: no model", "ollama") == "ollama said: no model"
