@@ -109,9 +109,10 @@ def test_other_settings_are_for_who_comes_and_the_old_ones_for_who_is_there(tmp_
         started(tmp_path, config(one.url, "m")) as server,
         streams(server) as (lines,),
     ):
-        more = '[server]\nstrict = true\nhost = "localhost"\nshutdown_grace = 7'
+        more = '[server]\nstrict = true\nhost = "localhost"\nshutdown_grace = 7\nmax_body_bytes = 99999'
         (said,) = server.reload(config(two.url, "b", more=more))
-        assert said == "configuration reloaded; only after a restart: server.host, server.shutdown_grace"
+        waits = "server.host, server.max_body_bytes, server.shutdown_grace"
+        assert said == f"configuration reloaded; only after a restart: {waits}"
         assert (server.ask("m"), server.ask("b")) == ("model_not_found", "Hi")
         assert server.ask("b", seed=1) == "unsupported_value"  # strict
         said, also = server.reload(config(two.url, "c", more="[server]\nkeep_alive = -1\nprot = 1"))
