@@ -1,4 +1,4 @@
-"""What a dialect is: a record that the catalogue holds. Nothing else asks in which dialect a model is."""
+"""What a dialect is: a record that the catalogue holds, one for each `via`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol

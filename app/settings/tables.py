@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
-from ..providers.provider import UNKNOWN
+from ..providers.provider import UNKNOWN, Via
 from ..providers.table import PROVIDERS, provider_of
 from .values import (
     LIST,
@@ -203,7 +203,7 @@ def _is_chat_server(provider: Any, url: Any) -> bool:
 class UpstreamSettings(Table):
     """A server that runs models, and how it is asked: [providers](providers.md)."""
 
-    via: Literal["chat", "messages", "responses", "litellm", "demo"]
+    via: Literal[Via, "demo"]
     """How it is asked: as a chat-completions server, by Anthropic's Messages API, as a Responses server, or through
     litellm; `demo` is the embedded model. By default as its provider needs it; an address without a provider is a
     chat-completions server."""
