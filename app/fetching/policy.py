@@ -1,6 +1,6 @@
 """Which addresses an upstream, or this server, may fetch for a client. Pure: no name is looked up.
 
-A public name may still lead to a private address, which is found when it is looked up (`get.py`). An address is known
+A public name may still lead to a private address, found when it is looked up (`attachments.py`). An address is known
 in any of its spellings: decimal, hexadecimal, octal, short, mapped into IPv6, in full-width digits.
 """
 

@@ -53,7 +53,7 @@ class Kept:
 
 
 class Record:
-    """The turns that run, and the last ones that have ended, as many as fit."""
+    """The turns that run, whole, and the last ones that have ended, as many as fit."""
 
     def __init__(self, turns: int, write: Callable[[Kept], None] | None = None) -> None:
         """`write` is called with each turn that has ended."""
