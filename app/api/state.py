@@ -133,7 +133,7 @@ class State:
         took = time.monotonic() - turn.signals.began
         cost = cost_of(turn.usage, turn.route.model)
         fields = fields_of(turn, caller, took, cost)
-        log_turn(fields, turn.warned)
+        log_turn(fields)
         self.record.end(turn, fields)
         if self.settings.server.metrics != "off":
             count_turn(turn, caller, self.settings.models, took, cost)

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,9 +64,9 @@ class _Text(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
         fields = getattr(record, "fields", {})
-        if hasattr(record, "features"):
+        if "finish" in fields:
             word, kind = f"{_status(fields):<4}", fields["finish"]
-            rest = self._columns(fields, record.features)
+            rest = self._columns(fields)
         else:
             word = kind = record.levelname
             words = ": ".join([record.getMessage(), *map(str, fields.values())])
@@ -76,7 +76,7 @@ class _Text(logging.Formatter):
             lines += map(_printable, without_keys(self.formatException(record.exc_info)).split("\n"))
         return f"{self._painted(clock, 2)}  {self._painted(word, _COLOURS.get(kind, 36))}  " + "\n".join(lines)
 
-    def _columns(self, fields: Mapping[str, Any], features: Mapping[str, None]) -> str:
+    def _columns(self, fields: Mapping[str, Any]) -> str:
         """What stands behind the time and the status, 16 columns from the left."""
         try:
             width = (os.get_terminal_size(sys.stderr.fileno()).columns or _UNCUT) - 16
@@ -92,7 +92,8 @@ class _Text(logging.Formatter):
             tokens = " → ".join([_count(fields[name]) for name in ("input_tokens", "output_tokens") if name in fields])
             line += f"  {tokens:<12}  {_seconds(fields.get('duration_ms')):<6}"
             words = [f"after {', '.join(fields['retries'])} failed"] if "retries" in fields else []
-            words += [f"warned: {', '.join(features)}"] if features else []
+            if about := [(_QUOTED.findall(each) or [each])[0] for each in fields.get("warnings", ())]:
+                words.append(f"warned: {', '.join(dict.fromkeys(about))}")
         line = _cut("  ".join([line, *words]), width)
         cached = f"{_count(fields['cached_tokens'])} cached" if "cached_tokens" in fields else ""
         first = f"first {_seconds(fields['first_token_ms'])}" if "first_token_ms" in fields else ""
@@ -154,11 +155,9 @@ def _told(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
 
 
-def log_turn(fields: Mapping[str, Any], warned: Sequence[str] = ()) -> None:
+def log_turn(fields: Mapping[str, Any]) -> None:
     """The line of a turn, or of a request for which none was run."""
-    if log.isEnabledFor(logging.INFO):
-        features = [(_QUOTED.findall(each) or [each])[0] for each in warned]
-        log.info("turn", extra={"fields": fields, "features": dict.fromkeys(features)})
+    log.info("turn", extra={"fields": fields})
 
 
 def log_failing(upstream: str, cause: str) -> None:
