@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..types.json import Json, encode
+from ..types.json import Json, encode, objects
 from ..types.problems import Problem
 from .model_list import member
 from .port import AskRecord, Upstream, UpstreamError
@@ -30,6 +30,8 @@ _SUMMARY = "write that summary"
 """Words that ask for a summary: the answer is what the user said before, and no other words steer it."""
 _MOST = 100_000
 """Characters of a message that are read, and of an answer."""
+_VALUES = {"string": "demo", "integer": 1, "number": 1, "boolean": True}
+"""By the type in a schema."""
 _LEVELS = 8
 """Levels of a schema that are filled in: it may refer to itself."""
 
@@ -159,30 +161,26 @@ def _sample(schema: Any, root: Any = None, level: int = 0) -> Any:
     root = root or schema
     if not isinstance(schema, dict) or level > _LEVELS:
         return None
-    if "$ref" in schema:
-        steps = str(schema["$ref"]).split("/")
-        return _sample(member(root, *steps[1:]), root, level + 1)
     if "const" in schema:
         return schema["const"]
-    for key in ("enum", "anyOf", "oneOf", "allOf"):
-        if isinstance(choices := schema.get(key), list) and choices:
-            return choices[0] if key == "enum" else _sample(choices[0], root, level + 1)
-    kinds = schema.get("type", "object")
-    match kinds[0] if isinstance(kinds, list) and kinds else kinds:
-        case "string":
-            return "demo"
-        case "integer" | "number":
-            return schema.get("minimum", 1)
-        case "boolean":
-            return True
-        case "null":
-            return None
-        case "array":
-            return [_sample(schema.get("items", {"type": "string"}), root, level + 1)]
-        case _:
-            names = schema.get("required", schema.get("properties"))
-            made = [name for name in names if isinstance(name, str)] if isinstance(names, list | dict) else []
-            return {name: _sample(member(schema, "properties", name), root, level + 1) for name in made}
+    if "$ref" in schema:
+        return _sample(member(root, *str(schema["$ref"]).split("/")[1:]), root, level + 1)
+    if choices := objects(schema.get("anyOf")):
+        return _sample(choices[0], root, level + 1)
+    if values := schema.get("enum"):
+        return _first(values)
+    kind = _first(schema.get("type", "object"))
+    if kind == "array":
+        return [_sample(schema.get("items"), root, level + 1)]
+    if kind != "object":
+        return _VALUES.get(str(kind))
+    names = schema.get("required", schema.get("properties"))
+    made = [name for name in names if isinstance(name, str)] if isinstance(names, list | dict) else []
+    return {name: _sample(member(schema, "properties", name), root, level + 1) for name in made}
+
+
+def _first(value: Any) -> Any:
+    return value[0] if isinstance(value, list) and value else value
 
 
 def _text(content: Any) -> str:
