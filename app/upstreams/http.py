@@ -104,7 +104,7 @@ class HttpUpstream(Upstream):
         if record is not None:
             record.body = data
         try:
-            response = await self._post(_url(asked.base_url, self.dialect.path), data, asked)
+            response = await self._post(url_of(asked.base_url, self.dialect.path), data, asked)
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise asked.unreached(error) from None
         accepted = 200 <= response.status < 300
@@ -157,7 +157,7 @@ class HttpUpstream(Upstream):
         """The models that it lists. A server that cannot say, or not in time, lists none: that is no error."""
         if key is None and time.monotonic() < self._listed_until:
             return self._listed
-        url, headers = _url(self._settings.base_url or "", self.dialect.models), self._headers(key or self._key, {})
+        url, headers = url_of(self._settings.base_url or "", self.dialect.models), self._headers(key or self._key, {})
         try:
             async with asyncio.timeout(_LIST_TIME):
                 async with self._client().get(url, headers=headers, allow_redirects=False) as response:
@@ -302,7 +302,7 @@ class HttpAnswer:
             task.add_done_callback(_draining.discard)
 
 
-def _url(base_url: str, path: str) -> str:
+def url_of(base_url: str, path: str) -> str:
     """The address of a path. People write the addresses of Messages servers with or without their version."""
     return f"{base_url.removesuffix('/v1') if path.startswith('/v1/') else base_url}{path}"
 

@@ -16,7 +16,7 @@ from ..providers.table import PROVIDERS
 from ..types.json import decode, encode, objects
 from ..types.problems import Problem
 from .errors import Ask, too_slow
-from .http import session, text_of, with_key
+from .http import session, text_of, url_of, with_key
 from .model_list import ListedModel, member, models_of
 from .port import UpstreamError
 
@@ -133,7 +133,7 @@ class _Server:
 async def _look(server: _Server, found: Survey, ways: Sequence[str]) -> Survey | None:
     """What is there, if it can be asked in one of these ways; None if it can not."""
     for address in _candidates(found.base_url):
-        asked = [server.ask(_url(address, PATHS[via]), b"") for via in ways]
+        asked = [server.ask(url_of(address, PATHS[via]), b"") for via in ways]
         replies = dict(zip(ways, await asyncio.gather(*asked), strict=True))
         lacks = frozenset(via for via, reply in replies.items() if reply.is_there is False)
         if len(lacks) < len(ways):
@@ -144,7 +144,7 @@ async def _look(server: _Server, found: Survey, ways: Sequence[str]) -> Survey |
     found, reply = found._replace(base_url=address, via=via, lacks=lacks), replies[via]
     if reply.is_there is None:
         return found._replace(error=server.asked.refused(reply.status, reply.text, {}))
-    listed = await server.ask(_url(address, "/v1/models" if via == "messages" else "/models"))
+    listed = await server.ask(url_of(address, "/v1/models" if via == "messages" else "/models"))
     return found._replace(models=tuple(models_of(listed.text)))
 
 
@@ -201,11 +201,6 @@ def _tokens(value: Any) -> int | None:
 def _candidates(base_url: str) -> list[str]:
     """The addresses that may be meant: the given one first."""
     return [base_url] if _VERSIONED.search(base_url) else [base_url, f"{_root(base_url)}/v1"]
-
-
-def _url(base_url: str, path: str) -> str:
-    """People write the addresses of Messages servers with or without their version."""
-    return f"{base_url.removesuffix('/v1') if path.startswith('/v1/') else base_url}{path}"
 
 
 def _root(base_url: str) -> str:
