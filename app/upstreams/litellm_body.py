@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 from ..dialects.chat.server import CHAT, TRANSLATION
 from ..prompt.nouns import Model, Prompt
+from ..providers.claude import claude_of
 from ..providers.provider import HINTS
 from ..settings.tables import Can
 from ..types.json import Json, decode
-from ..types.problems import refuse
+from ..types.problems import Warnings, refuse
 
 _ENVIRONMENT = {
     "LITELLM_OFFLINE_MODE": "true",  # from 1.109 on: nothing is downloaded
@@ -150,7 +151,7 @@ _NAMES = {"logprobs": "top_logprobs", "max_tokens": "max_output_tokens", "web_se
 """The names of settings in a request of the Responses API, where they differ."""
 
 
-def _body(prompt: Prompt, model: Model) -> tuple[Json, list[str]]:
+def _body(prompt: Prompt, model: Model) -> tuple[Json, Warnings]:
     provider = str(model.upstream.provider)
     facts = _facts(provider, model.upstream_name)
     asked, warnings = TRANSLATION.body(prompt, model)
@@ -182,22 +183,19 @@ def _check(messages: list[Json], model: Model) -> None:
             raise refuse("unsupported_value", by_url, "input")
 
 
-_VERSION = re.compile(r"claude-(?:[a-z]{1,20}-)?(\d{1,2})(?:[-.]\d{1,2})?(?!\d)")
-
-
 def _set_up_thinking(asked: Json, facts: _Facts) -> bool:
     """Take away an effort, or thinking blocks, that Claude refuses. False: the effort has no effect.
 
     It refuses earlier thinking blocks while it may not think, and to think in a loop of tools that began without them.
     """
-    effort, version = asked.get("reasoning_effort"), _VERSION.search(asked["model"])
+    effort, claude = asked.get("reasoning_effort"), claude_of(asked["model"])
     honoured = effort in (None, "none")
     if not honoured and _may_think(asked, facts):
         if (most := facts.info.get("max_output_tokens")) is not None:  # litellm leaves 4,096 after the reasoning
             asked.setdefault("max_tokens", most)
         return True
     asked.pop("reasoning_effort", None)
-    if version is not None and int(version[1]) >= 5:  # it thinks without being asked to
+    if claude is not None and claude.thinks_unasked:  # it thinks without being asked to
         if effort != "none":
             return honoured
         if facts.info.get("key") not in load().model_cost or facts.info.get("thinking_always_on"):
