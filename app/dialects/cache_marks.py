@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from ..prompt.nouns import Caching, Model, Prompt, ToolOutput, User
 from ..types.json import Json
+from ..types.problems import Warnings
 
 End = tuple[int, int]
 """The end of a part of a body, in the dialect's own numbers."""
@@ -41,15 +42,14 @@ def cache_mark(model: Model, caching: Caching, *, by_default: bool) -> Json | No
     return {"type": "ephemeral"} if lasts == _USUAL else {"type": "ephemeral", "ttl": lasts}
 
 
-def unmarked(prompt: Prompt, mark: Json | None) -> list[str]:
+def unmarked(prompt: Prompt, mark: Json | None) -> Warnings:
     """The warnings about what the client wants of the cache and does not get."""
     caching = prompt.caching
     if mark is not None:
         lasts = mark.get("ttl", _USUAL)
         if caching.ttl in (None, lasts):
             return []
-        details = f"'{_TTL}' is sent as '{lasts}': this model's server keeps prompts for five minutes or for an hour."
-        return [details]
+        return [f"'{_TTL}' is sent as '{lasts}': this model's server keeps prompts for five minutes or for an hour."]
     lost = ["prompt_cache_options.mode"] if caching.only_marked else []
     lost += [] if caching.ttl is None else [_TTL]
     parts = [entry.parts for entry in prompt.entries if isinstance(entry, User | ToolOutput)]

@@ -12,6 +12,7 @@ from ..prompt.nouns import Model
 from ..prompt.state import HIDDEN, State
 from ..types.events import Events
 from ..types.json import Json
+from ..types.problems import Warnings
 from ..types.request import ENCRYPTED_REASONING, Request
 from ..types.response import Usage
 from .record import Dialect, Translation
@@ -49,20 +50,17 @@ class TranslatedExchange:
         self._feed = self._feed_hidden if hides else self.emitter.feed
 
     @property
-    def late_warnings(self) -> list[str]:
+    def late_warnings(self) -> Warnings:
         """What was left out of the answer."""
-        warnings: list[str] = []
+        warnings = Warnings()
         if names := ", ".join(dict.fromkeys(self.emitter.ruled_out)):
-            details = f"Calls that 'tool_choice' does not allow were left out: {names}."
-            warnings.append(details)
+            warnings.append(f"Calls that 'tool_choice' does not allow were left out: {names}.")
         demanded = self._tools.choice.mode == "required" and not self._tools.hosted
         lacks_call = demanded and not self.emitter.has_calls
         if self.emitter.over and self.emitter.problem is None and lacks_call:
-            details = "'tool_choice' demands a tool call, and the model made none that it allows."
-            warnings.append(details)
+            warnings.append("'tool_choice' demands a tool call, and the model made none that it allows.")
         if left_out := self._reader.citations_left_out + self.emitter.late_citations:
-            details = f"Citations without an address or a place in the text were left out: {left_out}."
-            warnings.append(details)
+            warnings.append(f"Citations without an address or a place in the text were left out: {left_out}.")
         return [*warnings, *self._reader.left_out]
 
     def receive(self, payload: Json) -> Events:

@@ -7,6 +7,7 @@ from ..emitter.deltas import Deltas
 from ..prompt.nouns import Model, Prompt
 from ..prompt.state import StateForm
 from ..types.json import Json
+from ..types.problems import Warnings
 from .frames import Frames
 from .usage import tokens_in
 
@@ -54,7 +55,7 @@ class Counter(NamedTuple):
 class Translation(NamedTuple):
     """How a prompt becomes a body of this API, and the payloads of an answer become deltas."""
 
-    body: Callable[[Prompt, Model], tuple[Json, list[str]]]
+    body: Callable[[Prompt, Model], tuple[Json, Warnings]]
     """What is posted, and warnings about what this API cannot be told."""
     reader: Callable[[Prompt, Model, bool], Reader]
     """The reader of an answer. The last parameter: whether it reads provider state."""

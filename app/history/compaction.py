@@ -17,7 +17,7 @@ import msgspec
 
 from ..types.json import Json, encode, without
 from ..types.parse import ToolShapes, parse
-from ..types.problems import Problem, refuse
+from ..types.problems import Problem, Warnings, refuse
 from ..types.request import Request, SummaryTrigger
 from ..types.response import Compaction, Response, new_id
 from .sealing import Sealer
@@ -55,7 +55,7 @@ _OF_ANSWERS = frozenset({"context_management", "max_output_tokens", "truncation"
 """Members of a request that do not apply to a summary."""
 _SET_UP = frozenset({"additional_tools", "configuration_update"})
 """Items that are not part of the conversation."""
-_SUMMARIES = frozenset({"compaction", "compaction_summary", "context_compaction"})
+SUMMARIES = frozenset({"compaction", "compaction_summary", "context_compaction"})
 """Items with a summary. Codex used the other names before."""
 _KEPT = 80_000
 """Characters of the user's messages that are kept unchanged beside a summary, at most."""
@@ -84,7 +84,7 @@ class Summary(NamedTuple):
     ending: Literal["end", "length", "content_filter"]
 
 
-def read(body: Json, sealer: Sealer | None, shapes: ToolShapes) -> tuple[Request, list[str], "Conversation | None"]:
+def read(body: Json, sealer: Sealer | None, shapes: ToolShapes) -> tuple[Request, Warnings, "Conversation | None"]:
     """The request in a body, and its conversation if it may have to be summarized. Raises `ProblemError`."""
     body, positions = _expanded(body, sealer)
     request, warnings = parse(body, shapes, positions)
@@ -111,7 +111,7 @@ def role_of(item: Any) -> Any:
 
 def is_summary(item: Any) -> bool:
     """Whether this item holds a summary."""
-    return isinstance(item, dict) and str(item.get("type")) in _SUMMARIES
+    return isinstance(item, dict) and str(item.get("type")) in SUMMARIES
 
 
 def written(response: Response) -> Summary | Problem:
@@ -171,8 +171,7 @@ class Conversation:
         if not nothing and self._sealer is not None:
             return None
         reason = _NOTHING_BEFORE if nothing else _NO_SEAL
-        details = f"'context_management' has no effect on this conversation. {reason}"
-        return details
+        return f"'context_management' has no effect on this conversation. {reason}"
 
     def asking(self, excess: int = 0) -> Request:
         """The request for the summary, with outputs shortened by so many characters.

@@ -8,7 +8,7 @@ from ..tools.base import FunctionSpec
 from ..tools.choice import Choice
 from ..tools.table import Tools
 from ..types.json import Json, as_object, encode, given, without
-from ..types.problems import refuse
+from ..types.problems import Warnings, refuse
 from ..types.request import (
     EFFORTS,
     LOGPROBS,
@@ -28,7 +28,7 @@ _MEMBERS = frozenset({"type", "filters", "search_context_size", "user_location",
 _FILTERS = frozenset({"allowed_domains", "blocked_domains"})
 
 
-def web_search(hosted: Iterable[Tool], most: int | None, warnings: list[str]) -> WebSearch | None:
+def web_search(hosted: Iterable[Tool], most: int | None, warnings: Warnings) -> WebSearch | None:
     """The first search among these tools. `most`: `max_tool_calls`. `warnings` gets members without effect."""
     searches = [tool.members for tool in hosted if isinstance(tool, OtherTool) and tool.type.startswith("web_search")]
     if not searches:
@@ -62,7 +62,7 @@ _SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty")
 _PAST_TOOL = "A tool of an earlier turn; it cannot be called."
 
 
-def build(request: Request, model: Model, state: State | None = None) -> tuple[Prompt, Tools, list[str]]:
+def build(request: Request, model: Model, state: State | None = None) -> tuple[Prompt, Tools, Warnings]:
     """The prompt for this model, the tools of its functions, and what differs from the request.
 
     Raises `ProblemError` where the request cannot be put to it. `state` opens provider state; None: it stays sealed.
@@ -112,7 +112,7 @@ def _sampling(request: Request) -> Json:
     return sampling | ({"top_logprobs": request.top_logprobs} if request.top_logprobs else {})
 
 
-def _hints(request: Request, model: Model, warnings: list[str]) -> Json:
+def _hints(request: Request, model: Model, warnings: Warnings) -> Json:
     """Parameters that do not change the answer, and that the upstream takes. A client would miss only the tier."""
     wanted = {name: value for name in HINTS if (value := getattr(request, name)) is not None}
     taken: Json = {name: value for name, value in wanted.items() if name in model.upstream.hints}
@@ -132,7 +132,7 @@ _AFTER_CALLS = "This is about your final answer; calls of tools are made as usua
 
 
 def offered(
-    specs: tuple[FunctionSpec, ...], model: Model, warnings: list[str], *, demanded: bool
+    specs: tuple[FunctionSpec, ...], model: Model, warnings: Warnings, *, demanded: bool
 ) -> tuple[FunctionSpec, ...]:
     """The functions that may be offered. `demanded`: the client demands a call."""
     if not specs:
@@ -144,22 +144,20 @@ def offered(
         warnings.append(f"{message} They were left out.")
         return ()
     if model.can.strict_tools is False and any(spec.strict for spec in specs):
-        details = "'strict' on tools has no effect: this model's server does not enforce schemas."
-        warnings.append(details)
+        warnings.append("'strict' on tools has no effect: this model's server does not enforce schemas.")
     return specs
 
 
-def parallel_calls(asked: bool | None, model: Model, warnings: list[str]) -> bool | None:
+def parallel_calls(asked: bool | None, model: Model, warnings: Warnings) -> bool | None:
     """The value of `parallel_tool_calls` to send."""
     if model.can.parallel_calls is not False:
         return asked
     if asked is False:
-        details = "'parallel_tool_calls: false' has no effect: this model has no such setting."
-        warnings.append(details)
+        warnings.append("'parallel_tool_calls: false' has no effect: this model has no such setting.")
     return None
 
 
-def verbosity(asked: str | None, model: Model, warnings: list[str]) -> str | None:
+def verbosity(asked: str | None, model: Model, warnings: Warnings) -> str | None:
     """The value of `text.verbosity` to send."""
     if asked is None or model.can.verbosity is not False:
         return asked
@@ -167,7 +165,7 @@ def verbosity(asked: str | None, model: Model, warnings: list[str]) -> str | Non
     return None
 
 
-def effort(request: Request, model: Model, warnings: list[str]) -> str | None:
+def effort(request: Request, model: Model, warnings: Warnings) -> str | None:
     """The wanted effort, or the next lower one that the model knows, or its lowest."""
     updates = [item.reasoning for item in request.items if isinstance(item, SettingsUpdate)]  # Codex sends them
     asked = [update.effort for update in (request.reasoning, *updates) if update is not None and update.effort]
@@ -199,7 +197,7 @@ def _nearest(wanted: str, model: Model, limit: int | None) -> tuple[str | None, 
 
 
 def output_format(
-    request: Request, model: Model, warnings: list[str], *, tools: bool
+    request: Request, model: Model, warnings: Warnings, *, tools: bool
 ) -> tuple[OutputFormat | None, str | None]:
     """The format that the model's server enforces, and the instruction instead of it or in addition to it.
 
@@ -219,8 +217,7 @@ def output_format(
     if enforced is None or kind in enforced:
         return output, None
     reason = "its server does not enforce it in a request with tools" if tools else "its server does not enforce it"
-    details = f"'text.format: {kind}' is sent to the model as an instruction: {reason}."
-    warnings.append(details)
+    warnings.append(f"'text.format: {kind}' is sent to the model as an instruction: {reason}.")
     return OutputFormat() if "json_object" in enforced else None, instruction(output, tools=tools)
 
 

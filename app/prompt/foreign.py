@@ -2,7 +2,7 @@
 
 from ..fetching.media_types import sniffed_base64
 from ..types.json import Json, encode
-from ..types.problems import refuse
+from ..types.problems import Warnings, refuse
 from ..types.request import OtherItem, SettingsUpdate
 from .nouns import AssistantMessage, Image, Text, User
 
@@ -53,7 +53,7 @@ def as_text(path: str, kind: str) -> str:
     return f"{path} is sent as text: this model does not know '{kind}'."
 
 
-def fixed_settings(item: SettingsUpdate, path: str) -> list[str]:
+def fixed_settings(item: SettingsUpdate, path: str) -> Warnings:
     """The warning about settings in an update that cannot change in a conversation."""
     lost: list[str] = []
     for group, known in _FIXED.items():
@@ -64,8 +64,7 @@ def fixed_settings(item: SettingsUpdate, path: str) -> list[str]:
         ]
     if not lost:
         return []
-    details = f"{' and '.join(lost[:4])} in {path} has no effect: only the effort and the format can change."
-    return [details]
+    return [f"{' and '.join(lost[:4])} in {path} has no effect: only the effort and the format can change."]
 
 
 def _image(members: Json, path: str) -> tuple[User | None, str | None]:

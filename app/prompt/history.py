@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from ..providers.provider import CallIds, id_for
 from ..types.json import Json, encode, is_object
+from ..types.problems import Warnings
 from .nouns import (
     Assistant,
     AssistantMessage,
@@ -93,7 +94,7 @@ class _Orphan(NamedTuple):
 class History:
     """Collects a conversation item by item, and makes the entries of a prompt."""
 
-    def __init__(self, call_ids: CallIds, warnings: list[str]) -> None:
+    def __init__(self, call_ids: CallIds, warnings: Warnings) -> None:
         self._call_ids = call_ids
         self._warnings = warnings
         self._entries: list[_Block | _Orphan | System | User] = []
@@ -164,12 +165,10 @@ class History:
                 return self._turn(entry)
             case _Block():
                 for path in dict.fromkeys([path for _, path in entry.pieces]):
-                    details = f"{path} was left out: no message and no call follows this reasoning."
-                    self._warnings.append(details)
+                    self._warnings.append(f"{path} was left out: no message and no call follows this reasoning.")
                 return []
             case _Orphan():
-                details = f"{entry.path} is sent as a message: its call is not in the history."
-                self._warnings.append(details)
+                self._warnings.append(f"{entry.path} is sent as a message: its call is not in the history.")
                 title = f"Output of the tool call '{entry.call_id}', which is not in the history:"
                 return [User((Text(f"{title}\n{output_text(entry.output)}"), *media_of(entry.output)))]
             case _:
@@ -187,8 +186,7 @@ class History:
             )
             parts = tuple([part for output in piece.outputs for part in output])
             if not piece.outputs:
-                details = f"{path} has no output in the history: the model reads that none was recorded."
-                self._warnings.append(details)
+                self._warnings.append(f"{path} has no output in the history: the model reads that none was recorded.")
                 parts = (Text(_NO_OUTPUT),)
             outputs.append(ToolOutput(piece.id, parts, piece.failed))
         return [Assistant(tuple(pieces)), *outputs]
@@ -199,8 +197,7 @@ class History:
             return "{}"
         if is_object(arguments):
             return arguments
-        details = f"{path}.arguments were wrapped: servers refuse what is not a JSON object."
-        self._warnings.append(details)
+        self._warnings.append(f"{path}.arguments were wrapped: servers refuse what is not a JSON object.")
         return encode({"arguments": arguments}).decode()
 
     def _block(self) -> _Block:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ..tools.base import PastCall, PastOutput
 from ..tools.table import Tools
-from ..types.problems import refuse
+from ..types.problems import Warnings, refuse
 from ..types.request import (
     AdditionalTools,
     AgentMessage,
@@ -32,7 +32,7 @@ SEALED_SUMMARY = "only the server that summarized this conversation can read it.
 _TRIGGER = "it has its effect only at the end of 'input'."
 
 
-def conversation(request: Request, model: Model, tools: Tools, state: State | None, warnings: list[str]) -> list[Entry]:
+def conversation(request: Request, model: Model, tools: Tools, state: State | None, warnings: Warnings) -> list[Entry]:
     """Everything the model reads, the instructions first. `warnings` gets what was changed or left out."""
     posted = request.input
     items = (Message(content=posted, role="user"),) if isinstance(posted, str) else request.items
@@ -75,7 +75,7 @@ def _blank_text(items: Iterable[Item]) -> str | None:
 class _Reader:
     """Reads items into a history."""
 
-    def __init__(self, model: Model, tools: Tools, state: State | None, warnings: list[str]) -> None:
+    def __init__(self, model: Model, tools: Tools, state: State | None, warnings: Warnings) -> None:
         self._model = model
         self._tools = tools
         self._state = state
@@ -185,8 +185,7 @@ class _Reader:
         elif text := (opened.text if opened else "") or shown:
             self._history.add_piece(PastThought(text), path)
             if opened is None and sealed:
-                details = f"{sealed_path} was ignored: {UNREADABLE} Its text is sent instead."
-                self._warnings.append(details)
+                self._warnings.append(f"{sealed_path} was ignored: {UNREADABLE} Its text is sent instead.")
         elif sealed and (opened is None or opened.fields):
             self._leave_out(path, UNREADABLE)
 

@@ -4,7 +4,7 @@ import re
 
 from ..fetching.media_types import image_fault
 from ..fetching.policy import check_url, is_data_uri
-from ..types.problems import ProblemError, refuse
+from ..types.problems import ProblemError, Warnings, refuse
 from ..types.request import (
     AnyPart,
     AudioPart,
@@ -37,7 +37,7 @@ _MEDIA_TYPES = {
 class PartReader:
     """Reads the content of messages and outputs for one model."""
 
-    def __init__(self, model: Model, warnings: list[str]) -> None:
+    def __init__(self, model: Model, warnings: Warnings) -> None:
         """`warnings` gets what was changed or left out."""
         self._model = model
         self._warnings = warnings
@@ -106,8 +106,9 @@ class PartReader:
         check_url(part.file_url, here, allow_private=self._model.server.allow_private_urls)
         if self._model.takes_file_urls:
             return File(name, part.file_url, marked)
-        details = f"'{here}' is sent to the model as a link only: its server fetches no files. Send 'file_data'."
-        self._warnings.append(details)
+        self._warnings.append(
+            f"'{here}' is sent to the model as a link only: its server fetches no files. Send 'file_data'."
+        )
         return Text(f"[{name}: {part.file_url}]")
 
     def _decrypted(self, part: EncryptedPart, path: str) -> Text:

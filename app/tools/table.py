@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from ..emitter.items import OpenCall, Position
 from ..types.parse import ToolShapes
-from ..types.problems import refuse
+from ..types.problems import Warnings, refuse
 from ..types.request import AdditionalTools, Request, Tool, ToolItem
 from .apply_patch import APPLY_PATCH
 from .base import Carried, FunctionSpec, NamedCall, NamedTool, PastCall, PastOutput, PastOutputItem, ToolName, ToolType
@@ -41,7 +41,7 @@ class Tools:
 
     def __init__(self, request: Request, hosted: tuple[str, ...] = ()) -> None:
         """`hosted` is how the types of tools begin that the model's server runs, or that it does without a tool."""
-        self.warnings: list[str] = []
+        self.warnings = Warnings()
         """One for each tool that was left out."""
         self.hosted: list[Tool] = []
         """The tools that the model's server runs, where the client permits it."""

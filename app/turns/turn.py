@@ -25,7 +25,7 @@ from ..history.sealing import Sealer
 from ..observe.log import log, log_failing
 from ..settings.tables import ServerSettings
 from ..types.events import Event, InterruptAccepted, LastEvent, RelayedLast
-from ..types.problems import Problem, ProblemError, refuse
+from ..types.problems import Problem, ProblemError, Warnings, refuse
 from ..types.request import Request
 from ..types.response import Response, Usage
 from ..upstreams.errors import explained, of_key, too_slow
@@ -110,7 +110,7 @@ class Turn:
         """Events that were made, and not encoded."""
         self._unsent = b""
         """Bytes that were encoded, and not sent."""
-        self._late: list[str] = []
+        self._late = Warnings()
         """Warnings of a route that was found after the status line."""
 
     @cached_property
@@ -119,7 +119,7 @@ class Turn:
         return self._lifecycle.used(self.exchange.emitter.usage if self.exchange else None)
 
     @cached_property
-    def warned(self) -> list[str]:
+    def warned(self) -> Warnings:
         """The warnings that the client got, when all is over."""
         return [*self.warnings, *(self.exchange.late_warnings if self.exchange else ())]
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from .json import Json, given
-from .problems import ProblemError, refuse
+from .problems import ProblemError, Warnings, refuse
 from .request import (
     ITEMS,
     AllowedTools,
@@ -97,7 +97,7 @@ def decode(body: bytes) -> Json:
     raise _too_deep()
 
 
-def parse(raw: Json, shapes: ToolShapes, positions: Sequence[int] = ()) -> tuple[Request, list[str]]:
+def parse(raw: Json, shapes: ToolShapes, positions: Sequence[int] = ()) -> tuple[Request, Warnings]:
     """The request in this object, and a warning for each parameter without an effect.
 
     `positions`: where each item was posted, if an item was expanded: faults name that place.

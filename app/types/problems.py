@@ -28,6 +28,9 @@ STATUS = {code: status for status, codes in _STATUSES.items() for code in codes.
 _KNOWN_AS_FINAL = frozenset({"context_length_exceeded", "insufficient_quota", "model_not_found", "rate_limit_exceeded"})
 """Codes that clients know in `response.failed`. Any other is `server_error`, which they retry, or `invalid_prompt`."""
 
+Warnings = list[str]
+"""Sentences about what a client asked for and does not get as it asked."""
+
 
 class Problem(msgspec.Struct, frozen=True):
     """One fault. `code` is a key of `STATUS`, `param` is the exact path of the faulty value in the request."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from .json import Json
-from .problems import refuse
+from .problems import Warnings, refuse
 from .request import (
     ENCRYPTED_REASONING,
     LOGPROBS,
@@ -90,7 +90,7 @@ def refuse_unsupported(posted: Json) -> None:
         raise refuse("unsupported_parameter", _BACKGROUND, "background")
 
 
-def warnings_about(posted: Json, request: Request, members: Iterable[str]) -> list[str]:
+def warnings_about(posted: Json, request: Request, members: Iterable[str]) -> Warnings:
     """A warning for each parameter without an effect, where the client could expect one, and for each of `members`."""
     unknown = [key for key in posted if key not in KNOWN and key not in _QUIET]
     for name, known in _MEMBERS.items():

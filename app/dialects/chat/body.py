@@ -31,15 +31,16 @@ from ...prompt.nouns import (
 )
 from ...prompt.state import merged
 from ...types.json import Json, given
+from ...types.problems import Warnings
 from ..cache_marks import MARKED, End, cache_mark, ends_to_mark, unmarked
 
 _BLANK = " "
 """The shortest reasoning that DeepSeek accepts."""
 
 
-def body(prompt: Prompt, model: Model) -> tuple[Json, list[str]]:
+def body(prompt: Prompt, model: Model) -> tuple[Json, Warnings]:
     """The body for this prompt, and a warning for what this API cannot be told."""
-    warnings: list[str] = []
+    warnings = Warnings()
     upstream = model.upstream
     mark = cache_mark(model, prompt.caching, by_default=model.marks_cache and "claude" in model.upstream_name)
     messages = _messages(prompt.entries, model, keep_marks=mark is not None)
@@ -95,7 +96,7 @@ def _tools(prompt: Prompt, *, strict: bool) -> Json:
     return tools
 
 
-def _web_search(search: WebSearch, warnings: list[str]) -> Json:
+def _web_search(search: WebSearch, warnings: Warnings) -> Json:
     """The options of the search. Other settings do not exist in this API."""
     unknown = {
         "filters.allowed_domains": search.domains,
@@ -212,7 +213,7 @@ def _must_alternate(model: str, setting: bool | None) -> bool:
     return any(piece in model.lower() for piece in _REQUIRE_ALTERNATION) if setting is None else setting
 
 
-def _alternating(messages: list[Json], warnings: list[str]) -> list[Json]:
+def _alternating(messages: list[Json], warnings: Warnings) -> list[Json]:
     """The messages with at most one system message, at the beginning, and no two user messages in a row.
 
     Later system messages are sent as user messages, with a warning.
@@ -220,8 +221,7 @@ def _alternating(messages: list[Json], warnings: list[str]) -> list[Json]:
     head = len(list(takewhile(lambda message: message["role"] == "system", messages)))
     if late := sum(message["role"] == "system" for message in messages[head:]):
         reason = "this model takes system messages at the beginning only"
-        details = f"System messages after the beginning are sent as user messages ({late}): {reason}."
-        warnings.append(details)
+        warnings.append(f"System messages after the beginning are sent as user messages ({late}): {reason}.")
     joined: list[Json] = []
     for at, message in enumerate(messages):
         role = "user" if at >= head and message["role"] == "system" else message["role"]

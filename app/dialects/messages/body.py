@@ -6,6 +6,7 @@ from ...prompt.nouns import Image, Model, Prompt, ToolOutput, User, WebSearch
 from ...providers.claude import Claude, claude_of
 from ...tools.base import FunctionSpec
 from ...types.json import Json, given
+from ...types.problems import Warnings
 from ..cache_marks import cache_mark, unmarked
 from .blocks import THOUGHTS
 from .conversation import conversation, mark_to_cache
@@ -20,9 +21,9 @@ _TIERS = {"auto": "auto", "default": "standard_only"}
 _DEMANDS = frozenset({"any", "tool"})
 
 
-def body(prompt: Prompt, model: Model) -> tuple[Json, list[str]]:
+def body(prompt: Prompt, model: Model) -> tuple[Json, Warnings]:
     """The body for this prompt, and a warning for what this API cannot be told."""
-    warnings: list[str] = []
+    warnings = Warnings()
     claude, by_maker = claude_of(model.upstream_name), model.provider.name == "anthropic"
     if model.can.strict_tools is False:
         prompt = replace(prompt, functions=tuple([replace(spec, strict=None) for spec in prompt.functions]))
@@ -81,7 +82,7 @@ def _tool(spec: FunctionSpec) -> Json:
     return given(tool)
 
 
-def _tool_choice(prompt: Prompt, claude: Claude | None, warnings: list[str]) -> Json:
+def _tool_choice(prompt: Prompt, claude: Claude | None, warnings: Warnings) -> Json:
     """The choice; empty without functions."""
     if not prompt.functions:
         return {}
@@ -90,8 +91,7 @@ def _tool_choice(prompt: Prompt, claude: Claude | None, warnings: list[str]) -> 
         choice = {"type": "tool", "name": prompt.choice.name}
     if choice["type"] in _DEMANDS and claude is not None and not claude.takes_demanded_calls:
         choice = {"type": "auto"}
-        details = "'tool_choice' is sent as 'auto': this model cannot be required to call a tool."
-        warnings.append(details)
+        warnings.append("'tool_choice' is sent as 'auto': this model cannot be required to call a tool.")
     if prompt.parallel_calls is False and choice["type"] != "none":
         choice["disable_parallel_tool_use"] = True
     return choice
@@ -105,7 +105,7 @@ def _web_search(search: WebSearch) -> Json:
     return given({**tool, "max_uses": search.most, "user_location": location})
 
 
-def _sampling(given: Json, claude: Claude | None, warnings: list[str], *, thinks: bool) -> Json:
+def _sampling(given: Json, claude: Claude | None, warnings: Warnings, *, thinks: bool) -> Json:
     """`temperature` and `top_p`, where the model takes them."""
     fields: Json = {name: given[name] for name in ("temperature", "top_p") if name in given}
     if claude is None:
@@ -116,8 +116,7 @@ def _sampling(given: Json, claude: Claude | None, warnings: list[str], *, thinks
     warnings += [_no_effect(name) for name in refused if fields.pop(name) != 1]  # 1 is the default of both
     if fields.get("temperature", 0) > 1:
         fields["temperature"] = 1
-        details = "'temperature' was lowered to 1: this model takes no higher one."
-        warnings.append(details)
+        warnings.append("'temperature' was lowered to 1: this model takes no higher one.")
     return fields
 
 
@@ -125,7 +124,7 @@ def _no_effect(name: str) -> str:
     return f"'{name}' has no effect on this model."
 
 
-def _lost(prompt: Prompt) -> list[str]:
+def _lost(prompt: Prompt) -> Warnings:
     """Warnings about settings that this API does not have."""
     given, search = prompt.sampling, prompt.web_search or WebSearch()
     parts = [part for entry in prompt.entries if isinstance(entry, User | ToolOutput) for part in entry.parts]

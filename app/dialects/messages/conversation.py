@@ -13,7 +13,7 @@ from ...fetching.policy import is_data_uri
 from ...prompt import nouns as n
 from ...prompt.history import EMPTY_OUTPUT
 from ...types.json import Json, decode
-from ...types.problems import refuse
+from ...types.problems import Warnings, refuse
 from ..cache_marks import MARKED, ends_to_mark
 from .blocks import blocks_of
 
@@ -23,7 +23,7 @@ _TEXTS = ("text/", "application/json", "application/xml")
 """How the media types of files begin that are sent as text: the API takes only PDF as data."""
 
 
-def conversation(entries: Iterable[n.Entry], warnings: list[str]) -> tuple[list[Json], list[Json]]:
+def conversation(entries: Iterable[n.Entry], warnings: Warnings) -> tuple[list[Json], list[Json]]:
     """The system prompt, made of the system entries before any other, and the messages."""
     system: list[Json] = []
     messages: list[Json] = []

@@ -19,6 +19,7 @@ from ...prompt.build import instructed, instruction
 from ...prompt.nouns import Model, Prompt
 from ...tools.base import FunctionSpec
 from ...types.json import Json, as_object, encode, without
+from ...types.problems import Warnings
 
 _FORMATS = frozenset({"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "time", "uri", "uuid"})
 _TYPES = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
@@ -94,7 +95,7 @@ def _type(rest: Json, made: Json, moved: dict[str, None]) -> None:
         made["format"] = rest.pop("format")
 
 
-def enforceable(prompt: Prompt, model: Model, warnings: list[str]) -> Prompt:
+def enforceable(prompt: Prompt, model: Model, warnings: Warnings) -> Prompt:
     """The prompt with schemas that the server takes."""
     output, entries = prompt.output, prompt.entries
     moved: dict[str, None] = {}
@@ -104,8 +105,9 @@ def enforceable(prompt: Prompt, model: Model, warnings: list[str]) -> Prompt:
         except UnenforceableError:
             entries = tuple(instructed([*entries], instruction(output, tools=bool(prompt.functions)), model))
             output = None
-            details = "'text.format: json_schema' is sent to the model as an instruction: its server cannot enforce it."
-            warnings.append(details)
+            warnings.append(
+                "'text.format: json_schema' is sent to the model as an instruction: its server cannot enforce it."
+            )
     functions: list[FunctionSpec] = []
     lenient: list[str] = []
     chosen: list[str] = []

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from ...providers.claude import BUDGETS, Claude
 from ...types.json import Json
+from ...types.problems import Warnings
 from .blocks import THOUGHTS
 
 _OTHER_BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 24576, "max": 30000}
@@ -31,7 +32,7 @@ class Thinking(NamedTuple):
 
 
 def thinking_of(
-    effort: str | None, claude: Claude, messages: list[Json], warnings: list[str], *, demands: bool, by_maker: bool
+    effort: str | None, claude: Claude, messages: list[Json], warnings: Warnings, *, demands: bool, by_maker: bool
 ) -> Thinking:
     """How this Claude is asked to think.
 
@@ -51,7 +52,7 @@ def thinking_of(
     return Thinking()
 
 
-def thinking_of_other(effort: str | None, warnings: list[str], *, state_refused: bool) -> Thinking:
+def thinking_of_other(effort: str | None, warnings: Warnings, *, state_refused: bool) -> Thinking:
     """How a model that is no Claude is asked to think.
 
     `state_refused`: its server has just refused the reasoning of this conversation, or misses some.

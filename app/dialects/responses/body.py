@@ -10,25 +10,26 @@ from hashlib import sha256
 from typing import Any
 
 from ...fetching.policy import check_url, is_data_uri
+from ...history.compaction import SUMMARIES
 from ...history.sealing import VERSION, Sealer
 from ...prompt.build import effort
 from ...prompt.items import REFUSED, SEALED_SUMMARY, UNREADABLE
 from ...prompt.nouns import Model
 from ...types.json import Json, without
+from ...types.problems import Warnings
 from ...types.request import Request
 
 _SEAL = "AMR1."
 """Before sealed content, a mark tells which upstream wrote it."""
-_SUMMARIES = frozenset({"compaction", "compaction_summary", "context_compaction"})
 _BOUND = frozenset({"message", "function_call", "custom_tool_call"})
 """Items that lose their ids without reasoning: OpenAI refuses one that it wrote without the reasoning before it."""
 _OURS = re.compile(r"(^|_)AM-")
 """In ids that this server made, or marked in version 0.1: others look ids up."""
 
 
-def body_of(request: Request, model: Model, sealer: Sealer | None) -> tuple[Json, list[str]]:
+def body_of(request: Request, model: Model, sealer: Sealer | None) -> tuple[Json, Warnings]:
     """What is posted, and warnings about what was left out. Raises `ProblemError` for an address that is private."""
-    warnings: list[str] = []
+    warnings = Warnings()
     body = {**request.posted, "model": model.upstream_name, "stream": True}
     body.pop("generate", None)
     if isinstance(posted := body["input"], list):
@@ -46,7 +47,7 @@ def body_of(request: Request, model: Model, sealer: Sealer | None) -> tuple[Json
 def marked(item: Json, model: Model) -> Json:
     """The item with a mark before what its server sealed."""
     sealed = item.get("encrypted_content")
-    if item.get("type") not in {"reasoning", *_SUMMARIES} or not isinstance(sealed, str) or not sealed:
+    if item.get("type") not in {"reasoning", *SUMMARIES} or not isinstance(sealed, str) or not sealed:
         return item
     return {**item, "encrypted_content": f"{_SEAL}{_tag(model)}.{sealed}"}
 
@@ -58,7 +59,7 @@ def _tag(model: Model) -> str:
 class _Items:
     """Reads items as one upstream takes them."""
 
-    def __init__(self, model: Model, sealer: Sealer | None, warnings: list[str]) -> None:
+    def __init__(self, model: Model, sealer: Sealer | None, warnings: Warnings) -> None:
         self._model = model
         self._sealer = sealer
         self._warnings = warnings
@@ -74,7 +75,7 @@ class _Items:
             item = without(item, "id")
         elif isinstance(sealed, str) and kind == "reasoning":
             item = self._reasoning(item, sealed, path)
-        elif isinstance(sealed, str) and kind in _SUMMARIES:
+        elif isinstance(sealed, str) and kind in SUMMARIES:
             if (own := self._own(sealed)) is None:
                 self._left_out(path, SEALED_SUMMARY)
                 return None
@@ -99,8 +100,7 @@ class _Items:
         if not (item.get("summary") or item.get("content")):
             return {} if opens else self._left_out(path, UNREADABLE)
         if not opens:
-            details = f"{sealed_path} was ignored: {UNREADABLE} Its text is sent instead."
-            self._warnings.append(details)
+            self._warnings.append(f"{sealed_path} was ignored: {UNREADABLE} Its text is sent instead.")
         return without(item, "encrypted_content", "id")
 
     def _left_out(self, path: str, why: str) -> Json:
