@@ -136,7 +136,7 @@ async def test_a_former_catalogue_closes_no_connection_of_litellm() -> None:
     gate = asyncio.Event()
     async with upstream([chunk("a"), gate, *says("b")]) as up:
         case = Case(client := Heard(), [up.url], via="litellm", provider="groq", api_key="sk-x")
-        await until(lambda: client.text == "a")
+        await until(lambda: client.text == "a", 40)  # litellm is imported
         await case.catalog.close()
         gate.set()
         await case.task
