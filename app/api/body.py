@@ -77,10 +77,8 @@ class Body:
     async def read(self, most: int) -> bytes:
         """All of it, which may have so many bytes. Raises `ProblemError`, or `LeftError`."""
         given = self._headers
-        if ",".join(given.getlist("transfer-encoding")).lower() not in (
-            "",
-            "chunked",
-        ):  # the parser reads chunks anyway
+        # the parser reads chunks anyway
+        if ",".join(given.getlist("transfer-encoding")).lower() not in ("", "chunked"):
             raise refuse("invalid_http", "The only Transfer-Encoding that this server decodes is `chunked`.")
         kind = given.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json" and not kind.endswith("+json"):
