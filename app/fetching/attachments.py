@@ -94,21 +94,25 @@ class _Place(NamedTuple):
     path: str
 
 
-async def fetched(request: Request, upstream: UpstreamSettings, can: Can, server: ServerSettings) -> Request:
-    """The request with the data of all that this upstream does not fetch itself, and its model can read.
+Places = dict[str, list[_Place]]
+"""Where a request names each address."""
 
-    Raises `ProblemError` with the path of an address that has nothing to send.
-    """
-    wanted: dict[str, list[_Place]] = {}
+
+def to_fetch(request: Request, upstream: UpstreamSettings, can: Can, server: ServerSettings) -> Places:
+    """What this upstream does not fetch itself, and its model can read. Raises `ProblemError` for too many."""
+    wanted: Places = {}
     for place in _places(request):
         readable = can.vision if isinstance(place.part, ImagePart) else can.files
         if readable is not False and _is_ours(place, upstream, server):
             wanted.setdefault(place.url, []).append(place)
-    if not wanted:
-        return request
     if len(wanted) > _MOST:
         message = f"'input' contains {len(wanted)} URLs to fetch; at most {_MOST} are allowed. Send the data instead."
         raise refuse("invalid_value", message, "input")
+    return wanted
+
+
+async def fetched(request: Request, wanted: Places, server: ServerSettings) -> Request:
+    """The request with the data of these addresses. Raises `ProblemError` with the path of one without any."""
     found: dict[str, tuple[str | None, str]] = {}
     getter = Getter(_MOST_BYTES, allow_private=server.allow_private_urls)
     slots = asyncio.Semaphore(_AT_ONCE)

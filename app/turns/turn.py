@@ -1,8 +1,8 @@
 """One response in one task, from the ask to the last event.
 
 One task, one writer. An answer is an object whose `next` may be cancelled and called again. Asking (retries, fallbacks,
-the first payload) runs in a task of its own, which a sign of life does not disturb. What was not sent when a signal
-came goes out before the last events.
+the first payload) runs in a task of its own, which a sign of life does not disturb; so does fetching pictures. What was
+not sent when a signal came goes out before the last events.
 
 Before the first byte a failure is a refusal with an HTTP status; after it, it is `response.failed`. The slot is free
 before the last event is sent, because clients ask again at once.
@@ -10,8 +10,9 @@ before the last event is sent, because clients ask again at once.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import cached_property, partial
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from ..catalog import Route
 from ..dialects.exchange import Exchange, new_exchange
 from ..emitter.response import Lifecycle
 from ..emitter.rules import ENDINGS, Reason
-from ..fetching.attachments import fetched
+from ..fetching.attachments import fetched, to_fetch
 from ..history.compaction import Conversation, Summary
 from ..history.sealing import Sealer
 from ..observe.log import log, log_failing
@@ -33,6 +34,8 @@ from ..upstreams.port import Answer, AskRecord, LeftAloneError, UpstreamError
 from .attempts import ELSEWHERE, Begun, ask
 from .signals import Client, Signals, Why
 from .summary import most_asked, summarize
+
+_T = TypeVar("_T")
 
 _FINISH = 10
 """Seconds to send the last events to a client that reads slowly."""
@@ -105,7 +108,8 @@ class Turn:
         self._asked = request
         """What the model is asked: after a summary, this is not what was posted."""
         self._lifecycle = Lifecycle(request, for_codex=for_codex)
-        self._asking: asyncio.Task[Begun] | None = None
+        self._asking: asyncio.Task[Any] | None = None
+        """Asks, or fetches."""
         self._untold: list[Event] = []
         """Events that were made, and not encoded."""
         self._unsent = b""
@@ -173,7 +177,7 @@ class Turn:
         conversation = self._conversation
         relays = self._routes[0].dialect.relays  # a server with the same API prepares its cache itself
         if not self.request.generate or (self.request.prewarms and not relays):
-            self.warnings += (await self._made(self._routes[0])).warnings
+            self._warn((await self._made(self._routes[0])).warnings)
             return [*self._begun(), self._lifecycle.last(ENDINGS["end"], [], _NOTHING)]
         if conversation is not None and conversation.threshold is None:
             if relays and (compaction := await self._compaction()) is not None:
@@ -182,7 +186,7 @@ class Turn:
             item = self._lifecycle.add(conversation.item(summary))
             return [*self._begun(), *item, self._lifecycle.last(self._lifecycle.endings[summary.ending], [], None)]
         exchange = await self._made(self._routes[0])
-        self.warnings += exchange.warnings
+        self._warn(exchange.warnings)
         if conversation is not None and self._routes[0].dialect.tokens(exchange.body) > (conversation.threshold or 0):
             exchange = await self._summarized(conversation, exchange)
         begun = await self._ask(exchange, self._made)
@@ -197,7 +201,7 @@ class Turn:
         """The exchange that goes on from a summary; or this one, if there can be none."""
         if (warning := conversation.split(most_asked(self._routes[0]))) is not None:
             exchange.warnings.append(warning)
-            self.warnings.append(warning)
+            self._warn([warning])
             refuse_if_strict(self._server, [warning])
             return exchange
         item, self._asked = conversation.going_on(await self._summary(conversation))
@@ -251,21 +255,27 @@ class Turn:
             return None
         if made is None:
             return None
-        self.warnings += exchange.warnings
+        self._warn(exchange.warnings)
         response = replace(self._lifecycle.response, status="completed")
         return RelayedLast(sequence_number=self._lifecycle.number(), response=response, body={"response": made})
 
     async def _ask(self, exchange: Exchange, make: Callable[[Route], Awaitable[Exchange]]) -> Begun:
         """The first payloads of the first upstream that sends one, in this exchange or in one that `make` makes."""
-        first = ask(self._routes, exchange, make, self._refused, self.asks)
-        self._asking = asking = asyncio.ensure_future(first)
-        await self.signals.wait(lambda: asyncio.wait((asking,)), self._live)
-        begun = asking.result()
-        self._asking = None
+        begun = await self._apart(ask(self._routes, exchange, make, self._refused, self.asks))
         self.route, self.answer = begun.route, begun.answer
         self.first_at = time.monotonic()
         self.signals.answered(begun.route.model.upstream)
         return begun
+
+    async def _apart(self, asking: Coroutine[Any, Any, _T]) -> _T:
+        """The result of this, in a task of its own. The client gets signs of life."""
+        if self._asking is not None and not self._asking.done():  # this is that task: it asks another upstream
+            return await asking
+        self._asking = task = asyncio.ensure_future(asking)
+        await self.signals.wait(lambda: asyncio.wait((task,)), self._live)
+        result = task.result()
+        self._asking = None
+        return result
 
     async def _read(self, begun: Begun, *, told: bool) -> list[Event]:
         """The last events of this answer. `told`: the client gets all others as they come."""
@@ -292,8 +302,10 @@ class Turn:
 
     async def _turn(self, request: Request, route: Route, lifecycle: Lifecycle) -> Exchange:
         model = await route.upstream.known(route.model)
+        if wanted := to_fetch(request, model.upstream, model.can, self._server):
+            request = await self._apart(fetched(request, wanted, self._server))
         exchange = new_exchange(
-            await fetched(request, model.upstream, model.can, self._server),
+            request,
             model,
             route.dialect,
             lifecycle,
@@ -316,6 +328,10 @@ class Turn:
             self.route = route
             if error.problem.code in ELSEWHERE and error.problem.code != "model_not_found":
                 log_failing(route.name, error.cause)
+
+    def _warn(self, warnings: Sequence[str]) -> None:
+        """The client is told of these: at the end, if the answer has begun."""
+        (self._late if self.signals.is_told else self.warnings).extend(warnings)
 
     def _begun(self) -> list[Event]:
         """The first two events, unless they were sent."""
@@ -426,7 +442,7 @@ def refuse_if_strict(server: ServerSettings, warnings: Sequence[str]) -> None:
         raise refuse("unsupported_value", f"This server is strict. {details}")
 
 
-def _dispose(asking: "asyncio.Task[Begun]") -> None:
+def _dispose(asking: "asyncio.Task[Any]") -> None:
     """Closes an answer that came too late."""
-    if not asking.cancelled() and asking.exception() is None:
-        asking.result().answer.close()
+    if not asking.cancelled() and asking.exception() is None and isinstance(begun := asking.result(), Begun):
+        begun.answer.close()

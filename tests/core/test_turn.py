@@ -19,6 +19,7 @@ from app.types.parse import parse
 from app.types.problems import Problem
 from app.upstreams import litellm
 from tests.core.servers import Step, Upstream, chunk, says, until, upstream
+from tests.wire.web_site import PNG
 
 
 class Heard:
@@ -28,6 +29,7 @@ class Heard:
         self.streams = streams
         self.got: list[dict[str, Any]] = []
         self.problem: Problem | None = None
+        self.warned: list[str] = []
         self.started = self.finished = False
         self.gate = asyncio.Event()
         self.gate.set()
@@ -36,6 +38,7 @@ class Heard:
     async def start(self, warnings: Sequence[str], upstream: str) -> None:
         assert not self.started
         self.started = True
+        self.warned += warnings
 
     def encode(self, events: Sequence[Event], warnings: Sequence[str] = ()) -> bytes:
         return b"".join([msgspec.json.encode(event) + b"\n" for event in events])
@@ -44,9 +47,10 @@ class Heard:
         await self.gate.wait()
         self.got += map(json.loads, data.splitlines())
 
-    async def finish(self, data: bytes, _warnings: Sequence[str]) -> None:
+    async def finish(self, data: bytes, warnings: Sequence[str]) -> None:
         assert not self.finished
         self.finished = True
+        self.warned += warnings
         await self.send(data)
 
     async def refuse(self, problem: Problem) -> None:
@@ -76,13 +80,20 @@ class Case:
     """A turn that runs against these upstreams."""
 
     def __init__(
-        self, client: Heard, urls: Sequence[str], *, stream: bool = True, server: Any = None, **table: Any
+        self,
+        client: Heard,
+        urls: Sequence[str],
+        *,
+        given: Any = "Hi",
+        stream: bool = True,
+        server: Any = None,
+        **table: Any,
     ) -> None:
         upstreams = {f"u{index}": {"base_url": url, **table} for index, url in enumerate(urls)}
         model = {"upstreams": list(upstreams)}
         tables = {"server": {"watch": 0, **(server or {})}, "upstreams": upstreams, "models": {"m": model}}
         settings = Settings.model_validate_json(json.dumps(tables))
-        request, warnings = parse({"model": "m", "input": "Hi", "stream": stream}, SHAPES)
+        request, warnings = parse({"model": "m", "input": given, "stream": stream}, SHAPES)
         self.catalog = Catalog(settings)
         self.released = self.ended = 0
         self.turn = Turn(
@@ -156,6 +167,25 @@ async def test_signs_of_life_while_the_upstream_is_silent(begun: bool) -> None:
         gate.set()
         await case.over()
         assert client.text == ("ab" if begun else "b")
+
+
+@pytest.mark.parametrize("stops", [False, True])
+async def test_signs_of_life_while_a_picture_is_fetched(stops: bool) -> None:
+    gate = asyncio.Event()
+    server = {"first_payload_wait": 0.05, "keep_alive": 0.05, "allow_private_urls": True}
+    async with upstream([gate, PNG]) as site, upstream(says("a")) as up:
+        parts = [{"type": "input_image", "image_url": f"{site.url}/a.png"}, {"type": "input_video", "video_url": "b"}]
+        given = [{"role": "user", "content": parts}]
+        case = Case(client := Heard(), [up.url], given=given, server=server, takes_image_urls=False)
+        await until(lambda: client.types.count("in_progress") > 3)
+        if stops:
+            case.turn.signals.signal(Why.STOPPED)
+        else:
+            gate.set()
+        await case.over()
+        assert (client.types[-1], up.asks) == (("failed", 0) if stops else ("completed", 1))
+        assert ["videos" in warning for warning in client.warned] == ([] if stops else [True])
+        await until(lambda: site.open == 0)
 
 
 async def test_no_sign_of_life_while_the_client_does_not_read() -> None:
