@@ -8,6 +8,7 @@ ANTHROPIC = Provider(
     "anthropic",
     "https://api.anthropic.com",
     "ANTHROPIC_API_KEY",
+    aliases=("claude",),
     via="messages",
     one_maker=True,
     needs_tools=True,
@@ -146,12 +147,12 @@ PROVIDERS = (
     Provider("huggingface", "https://router.huggingface.co/v1", "HF_TOKEN", settings=_UNREAD),
     Provider(
         "llama_cpp",
-        aliases=("llamafile",),
+        aliases=("llamacpp", "llamafile"),
         settings={**_BY_WORD, "takes_image_urls": False},
         error_words=ErrorWords(too_long=("exceed_context_size", "available context size")),
         functions_only=True,
     ),
-    Provider("lm_studio", "http://127.0.0.1:1234/v1", settings=_BY_WORD, functions_only=True),
+    Provider("lm_studio", "http://127.0.0.1:1234/v1", aliases=("lmstudio",), settings=_BY_WORD, functions_only=True),
     Provider("minimax", "https://api.minimax.io/anthropic", "MINIMAX_API_KEY", via="messages", one_maker=True),
     Provider(
         "mistral",
