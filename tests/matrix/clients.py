@@ -20,7 +20,7 @@ from tests.support.codex import Codex
 from tests.support.node import NODE
 
 Drive = Callable[[Task], dict[str, Any]]
-_DRIVERS: Final = ROOT / "tests" / "conformance" / "drivers"
+_DRIVERS: Final = ROOT / "tests" / "matrix" / "drivers"
 _MODULES: Final = NPM / "node_modules"
 _WORDS: Final = json.dumps({name: value for name, value in vars(words).items() if name.isupper()})
 
