@@ -9,13 +9,12 @@ from ..dialects.exchange import new_exchange
 from ..emitter.response import Lifecycle
 from ..history.compaction import read
 from ..tools.table import SHAPES
-from ..turns.attempts import ELSEWHERE
 from ..turns.signals import Client
 from ..turns.turn import Turn, refuse_if_strict
 from ..types.json import Json
 from ..types.parse import decode
 from ..types.problems import ProblemError
-from ..upstreams.errors import of_key
+from ..upstreams.errors import explained, of_key
 from ..upstreams.port import UpstreamError
 from .endpoint import Call
 from .sse import StreamClient, WholeClient, answer, warned
@@ -84,10 +83,8 @@ async def count(call: Call) -> None:
     try:
         tokens = await route.upstream.count(exchange.body, route.key)
     except UpstreamError as failed:
-        problem = of_key(failed, route.key).problem
-        if problem.code not in ELSEWHERE:
-            raise ProblemError(problem) from None
-        tokens = None
+        error = of_key(failed, route.key)
+        raise ProblemError(explained(error.problem, error.cause) if call.caller.may_know else error.problem) from None
     by = b"estimated" if tokens is None else b"upstream"
     told = {"object": "response.input_tokens", "input_tokens": tokens or route.dialect.tokens(exchange.body)}
     await answer(call.send, 200, told, [*call.headers, *warned(warnings), (b"x-am-token-count", by)])
