@@ -1,13 +1,16 @@
 """`GET /openapi.json`: the API, made from the classes of requests and answers. No configuration changes it."""
 
+from collections.abc import Mapping
 from functools import cache
+from typing import Any
 
 from msgspec.json import schema_components
 
+from ..tools.table import SHAPES
 from ..types import events
-from ..types.json import Json, encode
+from ..types.json import Json, encode, without
 from ..types.problems import STATUS
-from ..types.request import Request
+from ..types.request import ITEMS, ChosenTool, Message, NamespaceTool, Request
 from ..types.response import OutputItem, Response
 from ..types.unsupported import KNOWN
 from .search import SearchRequest
@@ -69,21 +72,33 @@ def _schemas() -> Json:
     """The schemas of requests, of the response and of its events. Unknown members of requests are ignored."""
     made = [kind for kind in vars(events).values() if isinstance(kind, type) and _is_event(kind)]
     outputs = OutputItem.__subclasses__()
-    every = [*made, *outputs, Request, Response, SearchRequest]
+    items = without({**ITEMS, **SHAPES.items}, "computer_call_output")  # its shape is not what is posted
+    tools = {**SHAPES.tools, "namespace": NamespaceTool}
+    every = [*made, *outputs, *items.values(), *tools.values(), ChosenTool, Request, Response, SearchRequest]
     found, schemas = schema_components(every, ref_template="#/components/schemas/{name}")
     refs = dict(zip(every, found, strict=True))
     request = schemas["Request"]
-    fields = {name: schema for name, schema in request["properties"].items() if name in KNOWN}
-    fields["input"] = {
-        "anyOf": [_STRING, _list({"type": "object"})],
-        "description": "A text, or items as OpenAI has them.",
+    request["properties"] = {name: schema for name, schema in request["properties"].items() if name in KNOWN}
+    request["properties"] |= {
+        "input": {"anyOf": [_STRING, _list({"anyOf": [refs[Message], _one_of(items, refs)]})]},
+        "tools": _list(_ref("Tool")),
+        "tool_choice": {"anyOf": [{"enum": ["auto", "none", "required"]}, refs[ChosenTool]]},
     }
-    fields["tools"] = _list(_object(type=_STRING))
-    fields["tool_choice"] = {"anyOf": [{"enum": ["auto", "none", "required"]}, _object(type=_STRING)]}
-    request["properties"] = fields
+    for shape in (*items.values(), *tools.values()):
+        members = schemas[refs[shape]["$ref"].rpartition("/")[2]]["properties"]
+        members.pop("members", None)  # it is made of the others
+        if "tools" in members:
+            members["tools"] = _list(_ref("Tool"))
+    schemas["Tool"] = _one_of(tools, refs)
     schemas["Response"]["required"] = [*schemas["Response"]["properties"]]
     schemas["OutputItem"] = {"anyOf": [refs[item] for item in outputs]}
     return {**schemas, "Event": {"anyOf": [refs[kind] for kind in made]}}
+
+
+def _one_of(shapes: Mapping[str, Any], refs: Mapping[Any, Json]) -> Json:
+    """An object of the shape that its `type` has, or of a type that has none."""
+    kinds = [{"allOf": [refs[shape], _object(type={"const": kind})]} for kind, shape in shapes.items()]
+    return {"anyOf": [*kinds, _object(type={"type": "string", "not": {"enum": [*shapes]}})]}
 
 
 def _is_event(kind: type) -> bool:

@@ -232,12 +232,12 @@ class NewFormat(Shape):
     format: Format | None = None
 
 
-class SettingsUpdate(Item, kw_only=True):
+class SettingsUpdate(Item):
     """A change of settings during a conversation. Of each setting the last one applies."""
 
     reasoning: NewEffort | None = None
     text: NewFormat | None = None
-    members: Json
+    members: Json = {}
     """The item as it was posted."""
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import httpx
@@ -96,6 +97,23 @@ def test_answers_and_events_are_what_they_are_said_to_be(demo_url: str, describe
     assert len(events) > 4
     for event in events:
         jsonschema.validate(event, schema_of(described, "Event"))
+
+
+def test_requests_of_clients_are_allowed_and_mistakes_are_not(described: Any) -> None:
+    requests = jsonschema.Draft202012Validator(schema_of(described, "Request"))
+    for file in (Path(__file__).parents[1] / "wire" / "transcripts").glob("*/request.json"):
+        requests.validate(json.loads(file.read_text()))
+    call = {"type": "function_call", "call_id": "c", "name": "f"}
+    function = {"type": "function", "name": "no name"}
+    for mistake in (
+        {"input": [call]},
+        {"input": [{"role": "user"}]},
+        {"input": [{"role": "user", "content": [{"type": "input_text"}]}]},
+        {"input": "Hi", "tools": [function]},
+        {"input": "Hi", "tools": [{"type": "namespace", "name": "n", "tools": [function]}]},
+        {"input": [{"type": "additional_tools", "tools": [function]}]},
+    ):
+        assert not requests.is_valid({"model": "m", **mistake}), mistake
 
 
 def test_the_description_has_nothing_of_its_operators() -> None:
