@@ -3,7 +3,7 @@
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -14,7 +14,7 @@ from .faults import Path, sentence, spelled, unknown_upstream
 from .gone import instead_of
 from .tables import ServerSettings
 from .tables import Settings as Settings
-from .values import did_you_mean, is_loopback
+from .values import did_you_mean, is_loopback, listed
 
 FILE = "am-proxy.toml"
 GIVEN = "upstream"
@@ -52,7 +52,7 @@ def load(file: FilePath | None, flags: Mapping[str, Any], environ: Mapping[str, 
     reading.add_given(flags)
     reading.add_keys()
     tables = reading.resolved(reading.tables, ())
-    settings, said = None, [*_unknown_upstreams(tables)]
+    settings, said = None, []
     try:
         settings = Settings.model_validate(tables)
     except ValidationError as error:
@@ -61,9 +61,8 @@ def load(file: FilePath | None, flags: Mapping[str, Any], environ: Mapping[str, 
                 reading.unread.pop(fault["loc"], None)
             if fault["loc"] not in reading.unread:
                 said.append((fault["loc"], sentence(fault)))
-    else:
-        said += _between_tables(settings)
-    for path, words in [*said, *reading.unread.items()]:
+    said += reading.unread.items()
+    for path, words in [*said, *_between_tables(tables, {path[:end] for path, _ in said for end in (2, 3)})]:
         reading.say(path, words)
     if settings is not None and not reading.mistakes:
         return settings
@@ -189,35 +188,45 @@ class _Reading:
         return value
 
 
-def _unknown_upstreams(tables: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Upstreams of models that are not defined: they are looked for beside other mistakes, too."""
-    upstreams, models = _table(tables.get("upstreams")), _table(tables.get("models"))
-    for name, model in models.items():
-        for setting in ("upstream", "upstreams"):
-            asked = _table(model).get(setting)
-            if setting == "upstreams" and isinstance(asked, str):
-                asked = asked.replace(",", " ").split()
-            for each in asked if isinstance(asked, list) else [asked]:
-                if isinstance(each, str) and each not in upstreams and (each == name or each not in models):
-                    yield ("models", name, setting), unknown_upstream(each, upstreams)
-
-
-def _between_tables(settings: Settings) -> Iterator[tuple[Path, str]]:
-    """What no table shows alone: models that lead nowhere, keys of one name, a server that is open to all."""
-    upstreams, models = settings.upstreams, settings.models
-    for name, model in models.items():
+def _between_tables(tables: Mapping[str, Any], wrong: Container[Path]) -> Iterator[tuple[Path, str]]:
+    """What no table shows alone, and is looked for beside other mistakes. `wrong`: the settings that have some."""
+    upstreams, models, keys = _table(tables.get("upstreams")), _table(tables.get("models")), tables.get("keys")
+    asked = {name: _asked(model) for name, model in models.items() if not _has_dot(model)}
+    for name, ways in asked.items():
         if "*" in name and name != "*":
             yield ("models", name), 'is no pattern: only "*" alone stands for other names'
-        if not model.asked:
+        if not ways:
             yield ("models", name), f"needs an upstream{': ' if upstreams else ''}{', '.join(list(upstreams)[:8])}"
+        for way, setting in ways.items():
+            path = ("models", name, setting)
+            if path in wrong or way in upstreams:
+                continue
+            if way == name or way not in models:
+                yield path, unknown_upstream(way, upstreams)
+            elif not upstreams.keys() & asked.get(way, {}):
+                yield path, f'"{way}" is a model without an upstream of its own'
     if upstreams and not models:
         yield ("upstreams",), 'no model leads here: add [models."*"] or [models.NAME] with upstream = …'
-    names = [key.name for key in settings.keys]
+    names = [_table(key).get("name") for key in keys] if isinstance(keys, list) else []
     for index, key_name in enumerate(names):
-        if key_name in names[:index]:
+        if isinstance(key_name, str) and key_name in names[:index]:
             yield ("keys", index, "name"), "is the name of another key, too"
-    if not (names or settings.server.insecure_no_auth or is_loopback(settings.server.host)):
+    right = {name: value for name, value in _table(tables.get("server")).items() if ("server", name) not in wrong}
+    server = ServerSettings.model_validate(right)
+    if not (keys or server.insecure_no_auth or is_loopback(server.host)):
         yield ("server", "host"), _OPEN_TO_ALL
+
+
+def _asked(model: Mapping[str, Any]) -> dict[str, str]:
+    """The upstreams that a model names, each with its setting."""
+    several = listed(model.get("upstreams", []))
+    ways = dict.fromkeys(map(str, several if isinstance(several, list) else [several]), "upstreams")
+    return {str(model["upstream"]): "upstream", **ways} if "upstream" in model else ways
+
+
+def _has_dot(model: Any) -> bool:
+    """Whether this is no model, but the first part of a name with a dot and without quotes."""
+    return not isinstance(model, dict) or (bool(model) and all(isinstance(value, dict) for value in model.values()))
 
 
 def _read(file: FilePath) -> dict[str, Any]:

@@ -105,13 +105,17 @@ def like(pattern: str, words: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+def listed(value: Any) -> Any:
+    """The words between commas, as a list is written in a variable or flag; any other value as it is."""
+    return re.findall(r"[^\s,]+", value) if isinstance(value, str) else value
+
+
 def _bare(host: str) -> str:
     return host.strip("[]").lower()
 
 
 LOWER = AfterValidator(str.lower)
-LIST = BeforeValidator(lambda value: re.findall(r"[^\s,]+", value) if isinstance(value, str) else value)
-"""In a variable or flag a list is words between commas."""
+LIST = BeforeValidator(listed)
 
 Name = Annotated[
     str,

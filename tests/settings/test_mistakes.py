@@ -34,12 +34,16 @@ def mistakes(file: str | bytes, flags: dict[str, object] | None = None, environ:
 
 
 def test_all_mistakes_are_said_at_once() -> None:
-    """But some between tables, which are looked for in tables that can be read."""
+    """Also those between tables."""
     file = """\
 port = 3
 [server]
+host = "0.0.0.0"
 prot = 8080
 strict = "maybe"
+[seal]
+when = "asked"
+keys = ["short"]
 [[keys]]
 name = "a"
 sha256 = "abc"
@@ -55,22 +59,38 @@ api_key = "env:NOPE"
 upstream = "deepsek"
 [models.x]
 nme = "y"
+[models.gpt-4.1]
+upstream = "deepseek"
+[models."gpt-*"]
+upstreams = [1, "x"]
 """
-    assert mistakes(file, {"host": ""}, {"AM_KEEP_ALIVE": "long", "AM_UPSTREAM_VIA": "chat"}).splitlines() == [
-        "--host: must be a name without spaces around it and without control characters",
+    assert mistakes(file, {"port": "x"}, {"AM_KEEP_ALIVE": "long", "AM_UPSTREAM_VIA": "chat"}).splitlines() == [
+        "--port: must be a whole number",
         "AM_KEEP_ALIVE: must be a number",
         "AM_UPSTREAM_VIA: means nothing without --upstream or --provider",
+        "keys.a.name: is the name of another key, too",
         "keys.a.sha256: must be the SHA-256 of the key: 64 hexadecimal digits",
         "keys.a.unknown: is not a setting here",
         "keys.a.value: the environment variable NOPE is not set",
+        'models."gpt-*".upstreams[0]: must be a text in quotes',
+        'models."gpt-*": is no pattern: only "*" alone stands for other names',
         'models."gpt-4.1".upstream: there is no upstream "deepsek" (did you mean deepseek?)',
+        'models.gpt-4.1: a name with a dot needs quotes: [models."gpt-4.1"]',
         "models.x.nme: is not a setting here (did you mean name?)",
+        "models.x: needs an upstream: deepseek",
         "port: is not a setting here: port is one of [server]",
+        "seal.keys[0]: must be at least 32 random characters: `openssl rand -hex 32`",
         "server.prot: is not a setting here (did you mean port?)",
         "server.strict: must be true or false",
         "upstreams.deepseek.api_key: the environment variable NOPE is not set",
         "upstreams.deepseek.via: must be one of chat, messages, responses, litellm, demo (did you mean litellm?)",
     ]
+
+
+def test_a_server_that_is_open_to_all_is_said_beside_other_mistakes() -> None:
+    said = mistakes('[server]\nhost = "::"\nport = "x"\ninsecure_no_auth = "off"').splitlines()
+    assert said == ["server.host: " + OPEN, "server.port: must be a whole number"]
+    assert mistakes('[server]\nhost = "env:NOPE"') == "server.host: the environment variable NOPE is not set"
 
 
 @pytest.mark.parametrize("case", CASES)
