@@ -1,7 +1,9 @@
 """The tables of a configuration. The text below a setting is also its row in docs/configuration.md."""
 
+import re
 from fnmatch import fnmatchcase
 from hashlib import sha256
+from importlib.metadata import distribution
 from importlib.util import find_spec
 from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
@@ -283,7 +285,8 @@ class UpstreamSettings(Table):
         match self.via:
             case "demo" if self.provider or self.api_key or self.base_url or self.auth == "passthrough":
                 message = 'via = "demo" takes no provider, api_key or base_url: it runs inside this server'
-            case "litellm" if known is UNKNOWN and (near := did_you_mean(self.provider or "", _PROVIDERS, 0.8)):
+            case "litellm" if self.provider and known is UNKNOWN and not _litellm_knows(self.provider):
+                near = did_you_mean(_MAKERS.get(self.provider, self.provider), _PROVIDERS)
                 message = f'there is no provider "{self.provider}"{near}'
             case "litellm" if not self.provider and not self.base_url:
                 message = "needs a provider or a base_url"
@@ -305,6 +308,14 @@ class UpstreamSettings(Table):
 
 
 _PROVIDERS = [name for each in PROVIDERS for name in (each.name, *each.aliases)]
+_MAKERS = {"amazon": "bedrock", "aws": "bedrock", "google": "gemini", "microsoft": "azure"}
+"""Names that several providers could have."""
+
+
+def _litellm_knows(provider: str) -> bool:
+    """Whether litellm has this provider. To import it takes seconds, so its list of providers is read."""
+    source = distribution("litellm").locate_file("litellm/types/utils.py").read_text()
+    return re.search(rf'^    [A-Z0-9_]+ = "{provider}"', source, re.MULTILINE) is not None
 
 
 class Can(Table):

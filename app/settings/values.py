@@ -12,12 +12,12 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from ..providers.table import PROVIDERS
 
 
-def did_you_mean(word: str, known: Iterable[str], likeness: float = 0.7) -> str:
+def did_you_mean(word: str, known: Iterable[str]) -> str:
     """` (did you mean …?)` for a word that is similar to a known one, otherwise an empty text."""
     from difflib import get_close_matches  # for mistakes alone
 
     names = {name.lower(): name for name in known}
-    near = get_close_matches(word.lower(), names, 1, likeness)
+    near = get_close_matches(word.lower(), names, 1, 0.7)
     return f" (did you mean {names[near[0]]}?)" if near else ""
 
 

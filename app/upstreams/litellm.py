@@ -69,20 +69,14 @@ class LitellmUpstream(Upstream):
         litellm = await _loaded()
         secret = key or self._settings.api_key.get_secret_value()
         asked = Ask(str(body["model"]), secret, self._settings.base_url or "")
-        self._check(asked, litellm)
+        if _STEERS.search(asked.model) or not asked.model.isprintable():
+            message = f"There is no model of this name here: {asked.model[:100]!r}."
+            raise asked.failed(Problem("model_not_found", message, param="model"))
         try:
             stream = await litellm.acompletion(**self._arguments(body, secret, litellm), extra_headers=dict(headers))
         except Exception as error:  # any error of a hundred providers
             raise _failure(error, asked, asking=True) from None
         return LitellmAnswer(stream, asked, self._most, record, is_gemini=self._provider in GEMINIS)
-
-    def _check(self, asked: Ask, litellm: Any) -> None:
-        if _STEERS.search(asked.model) or not asked.model.isprintable():
-            message = f"There is no model of this name here: {asked.model[:100]!r}."
-            raise asked.failed(Problem("model_not_found", message, param="model"))
-        if self._provider not in litellm.provider_list:
-            message = f"This server's configuration names the provider '{self._provider}', which litellm does not know."
-            raise asked.failed(Problem("upstream_error", message))
 
     def _arguments(self, body: Json, secret: str, litellm: Any) -> Json:
         provider, url = self._provider, self._settings.base_url
