@@ -124,7 +124,7 @@ def _turn(place: Place) -> Json:
     request, (_, response) = request_of(place.kept), told(place.kept)
     return {
         "row": row(place.kept),
-        "new": redacted(items_of(request.get("input"))[place.known :]),
+        "new": redacted(items_of(request.get("input"))[place.known :], pictures=True),
         "output": redacted(items_of(response.get("output"))),
         "instructions": redacted(request.get("instructions")) if place.since is None else None,
         "changes": _changes(place),

@@ -27,7 +27,7 @@ _FILES = {file.name: file for file in _STATIC.iterdir()}
 _PAGE = {
     "cache-control": "no-cache",
     "content-security-policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
     "cross-origin-resource-policy": "same-origin",
@@ -138,7 +138,7 @@ def inspector(state: State) -> APIRouter:
         kept = one(number, turns)
 
         def made() -> bytes:
-            return encode({**shown(kept, may_know=caller.may_know), "changes": changes(turns, kept)})
+            return encode({**shown(kept, may_know=caller.may_know, pictures=True), "changes": changes(turns, kept)})
 
         return _json(await _look(made))
 

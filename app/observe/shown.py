@@ -146,7 +146,7 @@ def row(kept: Kept) -> Json:
     }
 
 
-def shown(kept: Kept, *, may_know: bool) -> Json:
+def shown(kept: Kept, *, may_know: bool, pictures: bool = False) -> Json:
     """All about a turn. `may_know`: whoever sees it runs this server, and is told causes, which have addresses."""
     events, response = told(kept)
     request = decode(kept.body)
@@ -154,7 +154,7 @@ def shown(kept: Kept, *, may_know: bool) -> Json:
     return {
         "row": row(kept),
         "fields": redacted(fields),
-        "request": _LEFT_OUT if request is None else redacted(request),
+        "request": _LEFT_OUT if request is None else redacted(request, pictures=pictures),
         "asks": [_ask(ask, kept, may_know=may_know) for ask in list(kept.asks)],
         "events": [{"at": _ms(at, kept), "event": redacted(event)} for at, event in events],
         "response": redacted(response) or None,

@@ -51,18 +51,24 @@ _SECRET_NAMES = ("apikey", "authorization", "password", "secret", "accesstoken")
 """Ends of the names of members that hold a secret, without hyphens and underscores."""
 _SEALED = frozenset({"encrypted_content", "signature", "thought_signature"})
 _LONG = 256
+_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
+_LARGEST = 512 * 1024
+"""Characters of a picture that is shown."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/_=\r\n-]{256,}")
 
 
-def redacted(value: Any, name: str = "") -> Any:
-    """The same JSON for people, with short words in place of secrets, sealed text and data. `name`: of this member."""
+def redacted(value: Any, name: str = "", *, pictures: bool = False) -> Any:
+    """The same JSON for people, with short words in place of secrets, sealed text and data. `name`: of this member.
+
+    `pictures`: those that clients sent stay.
+    """
     try:
         if isinstance(value, dict):
             if value.get("type") == "mcp" and isinstance(value.get("headers"), dict):
                 value = {**value, "headers": dict.fromkeys(value["headers"], "…")}
-            return {redacted_text(key): redacted(entry, key) for key, entry in value.items()}
+            return {redacted_text(key): redacted(entry, key, pictures=pictures) for key, entry in value.items()}
         if isinstance(value, list):
-            return [redacted(entry) for entry in value]
+            return [redacted(entry, pictures=pictures) for entry in value]
     except RecursionError:
         return "… (nested too deeply)"
     is_secret = name.lower().replace("-", "").replace("_", "").endswith(_SECRET_NAMES)
@@ -72,6 +78,8 @@ def redacted(value: Any, name: str = "") -> Any:
         return value
     if name in _SEALED and value:
         return f"… ({len(value)} characters, sealed)"
+    if pictures and len(value) <= _LARGEST and _PICTURE.fullmatch(value):
+        return value
     if len(value) > _LONG and value.startswith("data:"):
         return f"{value.partition(',')[0][:80]},… ({len(value)} characters)"
     if len(value) > _LONG and _BASE64.fullmatch(value):

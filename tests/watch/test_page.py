@@ -241,6 +241,23 @@ def test_nothing_that_anybody_says_becomes_markup(tmp_path: Any, page: Page) -> 
             assert set(links) <= {"http:"}
 
 
+DOT = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+
+def test_a_picture_of_a_conversation_is_a_picture_and_an_address_is_not_fetched(home: Page, server: Server) -> None:
+    asked: list[str] = []
+    home.on("request", lambda request: asked.append(request.url))
+    urls = [f"data:image/png;base64,{DOT}", f"{server.url}/picture.png", "data:image/svg+xml;base64,PHN2Zy8+"]
+    looker = Looker(server)
+    looker.post([{"role": "user", "content": [{"type": "input_image", "image_url": url} for url in urls]}])
+    row = looker.rows()[-1]
+    for address in (f"turn/{row['number']}", f"conversation/{row['conversation']}"):
+        home.evaluate("address => (location.hash = address)", address)
+        expect(home.locator("#view .item img")).to_have_count(1)
+        assert home.locator("#view .item img").evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
+    assert urls[1] not in asked
+
+
 VIEWS = {
     "": "#ask",
     **{f"turn/1/{tab}": ".panel" for tab in ("answer", "request", "asks", "events", "response", "timing", "again")},

@@ -35,6 +35,13 @@ CASES: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.parametrize(
+    ("given", "stays"), [(PICTURE, True), (PICTURE.replace("png", "svg+xml"), False), (PICTURE + "A" * 600_000, False)]
+)
+def test_pictures_stay_where_they_are_wanted(given: str, stays: bool) -> None:
+    assert (redacted([{"image_url": given}], pictures=True) == [{"image_url": given}]) is stays
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_left_out_is_told_in_words(name: str) -> None:
     given, expected = CASES[name]

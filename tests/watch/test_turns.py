@@ -17,6 +17,7 @@ from tests.wire.servers import ChatUpstream, Latch, Pause, Status
 
 KEY = "sk-proj-a1b2c3d4e5f6g7h8"
 DATA = b64encode(b"\x89PNG\r\n\x1a\n" + b"pixels" * 200).decode()
+FILE = b64encode(b"lines\n" * 200).decode()
 GRACE = "[server]\nshutdown_grace = 1"
 
 
@@ -182,11 +183,12 @@ def test_what_was_new_and_what_changed(tmp_path: Path) -> None:
     assert asked[1]["changes"]["known"] == 2
 
 
-def test_secrets_and_data_are_shown_and_written_nowhere(tmp_path: Path) -> None:
+def test_secrets_and_data_are_shown_and_written_nowhere_but_pictures_on_the_page(tmp_path: Path) -> None:
     folder = tmp_path / "turns"
     with started(tmp_path, f'[server]\nrecord = "{folder}"\n') as server:
         looker = Looker(server)
         image = {"type": "input_image", "image_url": f"data:image/png;base64,{DATA}"}
+        words = {"type": "input_file", "filename": "f.txt", "file_data": f"data:text/plain;base64,{FILE}"}
         sealed = {"type": "reasoning", "summary": [], "encrypted_content": "gAAAA" + "x" * 40}
         mcp = {
             "type": "mcp",
@@ -194,7 +196,7 @@ def test_secrets_and_data_are_shown_and_written_nowhere(tmp_path: Path) -> None:
             "headers": {"X-Mine": "hush-hush"},
             "server_url": "https://s.example",
         }
-        said = {"role": "user", "content": [{"type": "input_text", "text": f"My key is {KEY}. Think!"}, image]}
+        said = {"role": "user", "content": [{"type": "input_text", "text": f"My key is {KEY}. Think!"}, image, words]}
         body = {"model": "demo", "input": [said, sealed], "tools": [mcp, WEATHER], "metadata": {"api_key": "123456789"}}
         answer = looker.http.post("/v1/responses", json={**body, "stream": True})
         assert answer.status_code == 200, answer.text
@@ -209,7 +211,8 @@ def test_secrets_and_data_are_shown_and_written_nowhere(tmp_path: Path) -> None:
     written = json.loads(file.read_text())
     assert written["request"]["input"][0]["content"][0]["text"] == "My key is … Think!"
     for text in [*texts, file.read_text()]:
-        assert [word for word in (KEY, DATA[100:300], "x" * 40, "hush-hush", "123456789") if word in text] == []
+        assert [word for word in (KEY, FILE[100:300], "x" * 40, "hush-hush", "123456789") if word in text] == []
+    assert [DATA in text for text in [*texts, file.read_text()]] == [True, True, False, False]
 
 
 def test_whatever_was_posted_is_shown(demo: Looker) -> None:

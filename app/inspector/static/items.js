@@ -3,6 +3,7 @@
 import { fold, h, json, note, text } from "./dom.js";
 
 const AT_ONCE = 60; // items; those before them are folded
+const PICTURE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+=*$/; // nothing is fetched or run for it
 const RULES = 400; // characters of rules that are not folded
 
 export const isCall = (item) => /_call$/.test(item?.type) && !/^(image_generation|web_search)/.test(item.type);
@@ -109,6 +110,7 @@ function contentOf(content) {
   if (typeof content === "string") return [text(content)];
   return list(content).flatMap((part) => {
     const said = part?.text ?? part?.refusal;
+    if (PICTURE.test(part?.image_url)) return [h("img", { src: part.image_url, alt: "picture" })];
     if (typeof said !== "string") return json(part);
     return [text(said), ...list(part.annotations).map(link)];
   });
