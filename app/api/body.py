@@ -23,6 +23,8 @@ _GZIP = 16 + zlib.MAX_WBITS
 """Tells zlib that the data is gzip's."""
 _WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
 """8 MiB, the most that RFC 9659 allows in HTTP."""
+_MOST_PARTS = 16
+"""Of one body, each compressed by itself: what is behind a part is copied for the next one."""
 
 
 def encoding_of(given: str) -> str:
@@ -41,14 +43,15 @@ def decoded(body: bytes, encoding: str, most: int) -> bytes:
 
     Raises `ProblemError` if it cannot be decoded.
     """
-    frame: Any = zlib.decompressobj(_GZIP) if encoding == "gzip" else zstd.ZstdDecompressor(options=_WINDOW)
-    try:
-        whole: bytes = frame.decompress(body, most + 1)
-        if len(whole) > most or (frame.eof and not frame.unused_data):
-            return whole
-        fault = "something follows its end" if frame.eof else "it ends too early"
-    except (zlib.error, zstd.ZstdError):
-        fault = "it is not valid in that format"
+    whole, fault = b"", "it is not valid in that format"
+    with contextlib.suppress(zlib.error, zstd.ZstdError):
+        for _ in range(_MOST_PARTS):
+            part: Any = zlib.decompressobj(_GZIP) if encoding == "gzip" else zstd.ZstdDecompressor(options=_WINDOW)
+            whole += part.decompress(body, most + 1 - len(whole))
+            body = part.unused_data
+            if len(whole) > most or (part.eof and not body):
+                return whole
+            fault = "something follows its end" if part.eof else "it ends too early"
     raise refuse("invalid_encoding", f"The body has `Content-Encoding: {encoding}`, but {fault}.")
 
 

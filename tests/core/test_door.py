@@ -25,8 +25,11 @@ MOST = 10_000
     ("body", "encoding", "result"),
     [
         (gzip.compress(b"ab"), "gzip", b"ab"),
-        (gzip.compress(b"ab") + gzip.compress(b"cd"), "gzip", None),
-        (zstd.compress(b"ab"), "zstd", b"ab"),
+        (gzip.compress(b"ab") + gzip.compress(b"cd"), "gzip", b"abcd"),
+        (zstd.compress(b"ab") + zstd.compress(b"cd"), "zstd", b"abcd"),
+        (gzip.compress(b"x" * MOST) * 2, "gzip", b"x" * (MOST + 1)),
+        (gzip.compress(b"ab") * 2 + b"c", "gzip", None),
+        (gzip.compress(b"ab") + gzip.compress(b"cd")[:-1], "gzip", None),
         (gzip.compress(b"x" * MOST), "gzip", b"x" * MOST),
         (zstd.compress(b"x" * 10**8), "zstd", b"x" * (MOST + 1)),
         (gzip.compress(b"x" * 10**8), "gzip", b"x" * (MOST + 1)),
@@ -35,7 +38,7 @@ MOST = 10_000
         (gzip.compress(b"") * 100, "gzip", None),
         (b"", "zstd", None),
     ],
-    ids=range(10),
+    ids=range(13),
 )
 def test_a_body_is_decoded_within_its_bound(body: bytes, encoding: str, result: bytes | None) -> None:
     if result is not None:
