@@ -1,4 +1,4 @@
-"""uvicorn's HTTP protocol, with a head that is bounded in size and in time, and without an offer of HTTP/2.
+"""uvicorn's HTTP protocol, with bounds for what is no body (heads, trailers), and without an offer of HTTP/2.
 
 Java's own client offers HTTP/2 in each first request (`Upgrade: h2c`), and httptools would lose the body behind it.
 """
@@ -34,13 +34,15 @@ class Protocol(HttpToolsProtocol):
     """What has arrived of the next head."""
     late: int = 0
     """Bytes that came behind an answer, and belong to its request."""
+    bare: int = 0
+    """Bytes of a request's body in a row that hold nothing of it: trailers, or extensions of its chunks."""
     timer: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
         """Holds back a head until it is whole; a body goes on as it comes."""
         cycle = self.cycle
         if cycle is not None and cycle.more_body:  # type: ignore[redundant-expr] # it is None before the first
-            return self.late_body(data) if cycle.response_complete else super().data_received(data)
+            return self.late_body(data) if cycle.response_complete else self.early_body(data)
         self.head = self.head + data if self.head else data.lstrip(b"\r\n")  # some send an empty line behind a body
         end = self.head.find(b"\r\n\r\n")
         if end > _MOST or (end < 0 and len(self.head) > _MOST):
@@ -50,12 +52,21 @@ class Protocol(HttpToolsProtocol):
                 self.timer = self.loop.call_later(_TIME, self.too_slow)
             return None
         self.stop_timer()
+        self.bare = 0
         head, rest, self.head = self.head[: end + 2], self.head[end + 2 :], b""
         if _SOCKET.search(head) and _CONNECTION.search(head) and not _is_offer(head):
             return self.refuse("invalid_http", "This is not an offer of a websocket, version 13.")
         if _OFFER.search(head):
             head = _CONNECTION.sub(b"", _OFFER.sub(b"", head))
         return super().data_received(head + rest)
+
+    def early_body(self, data: bytes) -> None:
+        """A piece of a body. uvicorn keeps all trailers."""
+        cycle, had = self.cycle, len(self.cycle.body)
+        super().data_received(data)
+        self.bare = 0 if len(cycle.body) > had else self.bare + len(data)
+        if self.bare > _MOST and cycle.more_body:
+            self.transport.close()
 
     def late_body(self, data: bytes) -> None:
         """The rest of a body, behind its answer: it is dropped, for a while. uvicorn does not say where it ends."""

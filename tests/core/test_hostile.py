@@ -137,6 +137,21 @@ async def test_a_slow_head_is_closed(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert (await talk(url, b"POST /v1/responses HTTP/1.1\r\n")).startswith(b"HTTP/1.1 408 ")
 
 
+@pytest.mark.parametrize(
+    ("chunk", "trailers", "status"),
+    [(b"%x", 100, b"HTTP/1.1 200 "), (b"%x", 5000, b""), (b"%x;" + b"y" * 300_000, 0, b"")],
+    ids=["few trailers", "many trailers", "a long extension of a chunk"],
+)
+async def test_what_is_no_body_is_bounded(chunk: bytes, trailers: int, status: bytes, tmp_path: Path) -> None:
+    async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
+        body = json.dumps(ASK).encode()
+        head = post(b"").replace(b"content-length: 0", b"transfer-encoding: chunked")
+        rest = [b"x%d: %b\r\n" % (n, b"y" * 90) for n in range(trailers)]
+        last = b"\r\n" if status else b""
+        got = await talk(url, head, 0.1, chunk % len(body) + b"\r\n" + body + b"\r\n0\r\n", b"".join(rest) + last)
+        assert got[:13] == status
+
+
 async def test_half_requests_leave_nothing(tmp_path: Path) -> None:
     async with upstream(says("a")) as up, served(tmp_path, up.url) as url:
         whole = post(ASK)
