@@ -43,14 +43,14 @@ def decoded(body: bytes, encoding: str, most: int) -> bytes:
 
     Raises `ProblemError` if it cannot be decoded.
     """
-    whole, fault = b"", "it is not valid in that format"
+    whole, fault = bytearray(), "it is not valid in that format"
     with contextlib.suppress(zlib.error, zstd.ZstdError):
         for _ in range(_MOST_PARTS):
             part: Any = zlib.decompressobj(_GZIP) if encoding == "gzip" else zstd.ZstdDecompressor(options=_WINDOW)
             whole += part.decompress(body, most + 1 - len(whole))
             body = part.unused_data
             if len(whole) > most or (part.eof and not body):
-                return whole
+                return bytes(whole)
             fault = "something follows its end" if part.eof else "it ends too early"
     raise refuse("invalid_encoding", f"The body has `Content-Encoding: {encoding}`, but {fault}.")
 

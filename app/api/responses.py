@@ -19,8 +19,6 @@ from ..upstreams.port import UpstreamError
 from .endpoint import Call
 from .sse import StreamClient, WholeClient, answer, warned
 
-_NOT_SUMMED_UP = "'context_management' has no effect: another model answers than the first."
-
 
 def respond(call: Call) -> Awaitable[None]:
     """One request."""
@@ -43,9 +41,6 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
     request, warnings, conversation = read(raw, sealer, SHAPES)
     routes = state.catalog.routes(request.model, caller)
     if routes[0].dialect.relays:  # it gets what was posted
-        if not sums_up:
-            warnings += [_NOT_SUMMED_UP] if conversation and conversation.threshold else []
-            conversation = None
         routes = routes[:1] if request.prewarms else routes  # another one would write an answer
     elif not any(route.dialect.relays for route in routes):
         request.posted = {}  # it may be large, and nobody reads it
@@ -67,6 +62,7 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
         released=lambda: state.limits.leave(call.slot),
         ended=lambda ended: state.note(ended, caller, span),
         conversation=conversation,
+        sums_up=sums_up,
         sealer=sealer,
     )
 

@@ -11,6 +11,7 @@ before the last event is sent, because clients ask again at once.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -26,6 +27,7 @@ from ..history.sealing import Sealer
 from ..observe.log import log, log_failing
 from ..settings.tables import ServerSettings
 from ..types.events import Event, InterruptAccepted, LastEvent, RelayedLast
+from ..types.json import Json
 from ..types.problems import Problem, ProblemError, Warnings, refuse
 from ..types.request import Request
 from ..types.response import Response, Usage
@@ -40,6 +42,10 @@ _T = TypeVar("_T")
 _FINISH = 10
 """Seconds to send the last events to a client that reads slowly."""
 _NOTHING = Usage(input_tokens=0, output_tokens=0, total_tokens=0)
+_NEAR = 3
+"""How many times as long, or as short, an estimate may be as what it estimates."""
+_COUNT_TIME = 3
+"""Seconds for a server to count before it is asked."""
 _TOLD = 15
 """Warnings in the message of a strict server."""
 _INTERNAL = "This server failed. Its log says why; the request id is {}."
@@ -49,6 +55,15 @@ STOPPED = Problem("overloaded", "This server is stopping. Please try again in 1s
 
 Ending = list[Event] | Problem
 """How a turn ends: with its last events; or, where nothing was sent, with a refusal."""
+
+
+class _SummaryFirstError(Exception):
+    """The conversation is to be summarized before this upstream is asked; and answered, if there is an exchange."""
+
+    def __init__(self, route: Route, exchange: Exchange | None = None) -> None:
+        super().__init__()
+        self.route = route
+        self.exchange = exchange
 
 
 class Turn:
@@ -69,12 +84,14 @@ class Turn:
         released: Callable[[], None],
         ended: Callable[["Turn"], None],
         conversation: Conversation | None = None,
+        sums_up: bool = False,
         sealer: Sealer | None = None,
     ) -> None:
         """`may_know`: the client runs this server, and is told why an upstream failed.
 
         `released` frees the turn's slot, `ended` is called when all is over.
-        `conversation`: it may have to be summarized. `sealer` is the caller's.
+        `conversation`: it may have to be summarized. `sums_up`: also where its server gets what was posted.
+        `sealer` is the caller's.
         """
         self.request = request
         self.request_id = request_id
@@ -104,6 +121,7 @@ class Turn:
         self._released = released
         self._ended = ended
         self._conversation = conversation
+        self._sums_up = sums_up
         self._sealer = sealer
         self._asked = request
         """What the model is asked: after a summary, this is not what was posted."""
@@ -174,22 +192,28 @@ class Turn:
 
         Raises `UpstreamError`, or `ProblemError` for a bad request.
         """
-        conversation = self._conversation
-        relays = self._routes[0].dialect.relays  # a server with the same API prepares its cache itself
+        first = self._routes[0]
+        relays = first.dialect.relays  # a server with the same API prepares its cache itself
         if not self.request.generate or (self.request.prewarms and not relays):
-            self._warn((await self._made(self._routes[0])).warnings)
+            self._warn((await self._turn(self.request, first, self._lifecycle)).warnings)
             return [*self._begun(), self._lifecycle.last(ENDINGS["end"], [], _NOTHING)]
-        if conversation is not None and conversation.threshold is None:
-            if relays and (compaction := await self._compaction()) is not None:
-                return [compaction]
-            summary = await self._summary(conversation)
-            item = self._lifecycle.add(conversation.item(summary))
-            return [*self._begun(), *item, self._lifecycle.last(self._lifecycle.endings[summary.ending], [], None)]
-        exchange = await self._made(self._routes[0])
-        self._warn(exchange.warnings)
-        if conversation is not None and self._routes[0].dialect.tokens(exchange.body) > (conversation.threshold or 0):
-            exchange = await self._summarized(conversation, exchange)
-        begun = await self._ask(exchange, self._made)
+        try:
+            if self._sums_up:
+                if relays and (compaction := await self._compaction()) is not None:
+                    return [compaction]
+                raise _SummaryFirstError(self._routes[0])
+            exchange = await self._made(first)
+            self._warn(exchange.warnings)
+            begun = await self._ask(exchange, self._made)
+        except _SummaryFirstError as needed:
+            self._routes = self._routes[self._routes.index(needed.route) :]
+            conversation, self._conversation = self._conversation, None
+            assert conversation is not None  # noqa: S101 — it is what needs the summary
+            if needed.exchange is None:
+                summary = await self._summary(conversation)
+                item = self._lifecycle.add(conversation.item(summary))
+                return [*self._begun(), *item, self._lifecycle.last(self._lifecycle.endings[summary.ending], [], None)]
+            begun = await self._ask(await self._summarized(conversation, needed.exchange), self._made)
         self.exchange = begun.exchange
         warnings = self._warnings(begun.route, begun.exchange)
         if not self.signals.is_told and self._lifecycle.next_index == 0:
@@ -197,8 +221,34 @@ class Turn:
         self._late = [warning for warning in warnings if warning not in self.warnings]
         return begun
 
+    async def _made(self, route: Route) -> Exchange:
+        """The exchange for this route. Raises `_SummaryFirstError` where the conversation is to be summarized for it.
+
+        A server that has the same API gets what was posted.
+        """
+        conversation = self._conversation
+        if conversation is None or route.dialect.relays or route not in self._routes:
+            return await self._turn(self._asked, route, self._lifecycle)
+        if (threshold := conversation.threshold) is None:
+            raise _SummaryFirstError(route)
+        exchange = await self._turn(self._asked, route, self._lifecycle)
+        if await self._tokens(route, exchange.body, threshold) > threshold:
+            raise _SummaryFirstError(route, exchange)
+        return exchange
+
+    async def _tokens(self, route: Route, body: Json, threshold: int) -> int:
+        """The tokens of an ask: an estimate; near the threshold its server's own count, if it has one."""
+        tokens = route.dialect.tokens(body)
+        is_sure = any(counter.is_sure for counter in route.dialect.counters)
+        if is_sure and threshold / _NEAR <= tokens <= threshold * _NEAR:
+            with suppress(UpstreamError, TimeoutError):
+                counting = route.upstream.count(body, route.key)
+                return await self._apart(asyncio.wait_for(counting, _COUNT_TIME)) or tokens
+        return tokens
+
     async def _summarized(self, conversation: Conversation, exchange: Exchange) -> Exchange:
         """The exchange that goes on from a summary; or this one, if there can be none."""
+        self._warn([each for each in self._warnings(self._routes[0], exchange) if each not in self.warnings])
         if (warning := conversation.split(most_asked(self._routes[0]))) is not None:
             exchange.warnings.append(warning)
             self._warn([warning])
@@ -296,9 +346,6 @@ class Turn:
             if more is None:
                 return exchange.end()
             payloads = more
-
-    async def _made(self, route: Route) -> Exchange:
-        return await self._turn(self._asked, route, self._lifecycle)
 
     async def _turn(self, request: Request, route: Route, lifecycle: Lifecycle) -> Exchange:
         model = await route.upstream.known(route.model)

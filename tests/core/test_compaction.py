@@ -14,8 +14,12 @@ from app.history.shortening import shortened
 from app.tools.table import SHAPES
 from app.types.problems import ProblemError
 from tests.core.servers import DONE, HEAD, USAGE, Step, chunk, says, served, upstream
+from tests.wire.configuration import Model, Settings, Upstream
 from tests.wire.event_stream import events_of
 from tests.wire.grammar import check
+from tests.wire.program import serving
+from tests.wire.servers import AnthropicUpstream, Ask, Hang, Status
+from tests.wire.servers.anthropic import begins, ends, text
 
 Json = dict[str, Any]
 SEALER = Sealer(Seals(["k" * 32]), "")
@@ -187,3 +191,49 @@ async def test_a_conversation_that_is_refused_as_too_long_is_asked_once_more_wit
     first, second = map(json.loads, asked)
     assert first["messages"][-1]["content"] == second["messages"][-1]["content"] == SUM_UP
     assert len(json.dumps(second)) < len(json.dumps(first)) / 2
+
+
+def is_count(ask: Ask) -> bool:
+    """Whether a Messages server is asked for a count."""
+    return ask.path.endswith("/count_tokens")
+
+
+class Counts(AnthropicUpstream):
+    """A server that counts what a script says."""
+
+    counts = False
+
+    def faults(self, ask: Ask) -> list[str]:
+        return [] if is_count(ask) else super().faults(ask)
+
+
+@pytest.mark.parametrize(
+    ("words", "count", "asked"),
+    [
+        (1_000, Status(200, {"input_tokens": 900}), "ca"),
+        (600, Status(200, {"input_tokens": 1_001}), "csa"),
+        (200, Status(200, {"input_tokens": 9_000}), "a"),
+        (2_600, Status(200, {"input_tokens": 1}), "sa"),
+        (1_000, Status(500), "csa"),
+        (600, Status(400, {"error": {"message": "No."}}), "ca"),
+        (1_000, Hang(), "csa"),
+    ],
+    ids=["above, counted below", "below, counted above", "far below", "far above", "fails", "refuses", "too slow"],
+)
+def test_the_server_counts_where_an_estimate_is_near_the_threshold(words: int, count: Any, asked: str) -> None:
+    with Counts(lambda ask: [count] if is_count(ask) else [*begins(), *text(0, "Notes."), *ends()]) as model:
+        there = Upstream(via="messages", base_url=model.url, api_key="sk", retries=0)
+        models = {"m": Model(upstream="there", name="claude-sonnet-4-5")}
+        body = {
+            "model": "m",
+            "input": [user("Hi"), {"role": "assistant", "content": "word " * words}, user("Go on.")],
+            "context_management": [{"type": "compaction", "compact_threshold": 1_000}],
+        }
+        with serving(Settings(upstreams={"there": there}, models=models)) as url:
+            response = httpx.post(f"{url}/v1/responses", json=body, timeout=20).json()
+        asks = [
+            "c" if is_count(ask) else "s" if SUM_UP in str(ask.body["messages"][-1]["content"][-1]["text"]) else "a"
+            for ask in model.asks
+        ]
+    assert "".join(asks) == asked
+    assert [item["type"] for item in response["output"]] == ["compaction", "message"][-len(asked.replace("c", "")) :]

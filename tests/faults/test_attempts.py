@@ -160,6 +160,31 @@ def test_what_the_first_server_cannot_sum_up_another_does(asking: Asking) -> Non
     assert setting.asked == [1, 1]
 
 
+@pytest.mark.parametrize(
+    ("last", "threshold", "asked", "output"),
+    [
+        ({"role": "user", "content": "Go on."}, 1_000, [1, 2], ["compaction", "message"]),
+        ({"role": "user", "content": "Go on."}, 9_000, [1, 1], ["message"]),
+        ({"type": "compaction_trigger"}, None, [1, 1], ["compaction"]),
+    ],
+    ids=["above the threshold", "below it", "a summary is asked for"],
+)
+def test_what_the_first_server_would_have_summed_up_another_does(
+    asking: Asking, last: dict[str, Any], threshold: int | None, asked: list[int], output: list[str]
+) -> None:
+    setting = asking(("responses", [[Status(500)]]), ("chat", [text_turn("Hi")]))
+    posted: dict[str, Any] = {
+        "input": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "word " * 2_000}, last]
+    }
+    if threshold is not None:
+        posted["context_management"] = [{"type": "compaction", "compact_threshold": threshold}]
+    answer = setting.whole(**posted)
+    assert [item["type"] for item in answer.json()["output"]] == output
+    assert (setting.asked, "x-am-warnings" in answer.headers) == (asked, False)
+    body = setting.upstreams[0].asks[0].body
+    assert {name: body[name] for name in posted} == posted
+
+
 @pytest.mark.parametrize("first", LANES)
 @pytest.mark.parametrize("second", LANES)
 def test_a_client_that_was_told_the_beginning_sees_one_answer(hasty: Asking, first: str, second: str) -> None:
