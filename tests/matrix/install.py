@@ -1,6 +1,7 @@
 """Fetches the clients into the cache folder, and prints which are not to be had: `python -m tests.matrix.install`.
 
-Those of PyPI have an environment of their own: the `openai` they want and that of litellm exclude each other.
+Those of PyPI have an environment of their own: the `openai` they want and that of litellm exclude each other. So has
+llama.cpp, which not every machine can have.
 """
 
 import json
@@ -15,6 +16,7 @@ ROOT: Final = Path(__file__).parents[2]
 NPM: Final = ROOT / ".cache" / "npm"
 CLIENTS: Final = ROOT / ".cache" / "clients"
 PYTHON: Final = CLIENTS / "bin" / "python"
+LLAMA_CPP: Final = ROOT / ".cache" / "llama.cpp"
 _PINS: Final[dict[str, Any]] = tomllib.loads(Path(__file__).with_name("clients.toml").read_text())
 
 
@@ -39,17 +41,18 @@ def _fetch_npm(name: str, pin: str) -> None:
     _run(f"npm:{name}", ["npm", "install", *quiet, *patience, "--prefix", str(NPM), f"{name}@{pin}"])
 
 
-def _fetch_pypi() -> None:
-    wanted = [f"{name}=={pin}" for name, pin in _PINS["pypi"].items()]
-    stamp = CLIENTS / "fetched.json"
+def _fetch_pypi(title: str, folder: Path, pins: dict[str, str]) -> None:
+    wanted = [f"{name}=={pin}" for name, pin in pins.items()]
+    stamp = folder / "fetched.json"
     if stamp.is_file() and json.loads(stamp.read_text()) == wanted:
         return
-    install = [str(PYTHON), "-m", "pip", "install", "--quiet", *wanted]
-    if _run("the Python clients", [sys.executable, "-m", "venv", str(CLIENTS)], install):
+    install = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", *wanted]
+    if _run(title, [sys.executable, "-m", "venv", str(folder)], install):
         stamp.write_text(json.dumps(wanted))
 
 
 if __name__ == "__main__":
     for package, version in _PINS["npm"].items():
         _fetch_npm(package, version)
-    _fetch_pypi()
+    _fetch_pypi("the Python clients", CLIENTS, _PINS["pypi"])
+    _fetch_pypi("llama.cpp", LLAMA_CPP, _PINS["llama.cpp"])

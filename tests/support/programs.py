@@ -12,8 +12,9 @@ from tests.support.node import ROOT, folder_with
 
 _INSTALLED: Final = {
     "the Python clients": ROOT / ".cache" / "clients" / "fetched.json",
+    "llama.cpp": ROOT / ".cache" / "llama.cpp" / "fetched.json",
 }
-"""What `make conformance` has left where it has installed these."""
+"""What `make programs` has left where it has installed these."""
 
 
 def interpreter(version: str) -> Path | None:
