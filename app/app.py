@@ -29,8 +29,8 @@ from .types.problems import ProblemError
 
 Read = Callable[[], Settings]
 """Reads the settings as at the start. Raises `SettingsError`."""
-_AT_START = ("host", "port", "workers", "watch", "record", "traces", "max_body_bytes", "shutdown_grace")
-"""Settings of `[server]` that a running server does not take anew; `max_body_bytes`: websockets do not."""
+_AT_START = ("host", "port", "workers", "watch", "record", "traces", "shutdown_grace")
+"""Settings of `[server]` that a running server does not take anew."""
 
 
 @contextmanager

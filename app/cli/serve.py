@@ -59,7 +59,14 @@ def run(looked: Looked, read: Read) -> int:
             return _supervise(settings, read, listener)
         for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again at its end
             signal.signal(number, lambda *_: sys.exit(0))
-        uvicorn.Server(config_of(build_app(settings, read), server)).run([listener])
+
+        def reread() -> Settings:
+            told = read()
+            config.ws_max_size = told.server.max_body_bytes  # of new websockets
+            return told
+
+        config = config_of(build_app(settings, reread), server)
+        uvicorn.Server(config).run([listener])
     return 0
 
 
