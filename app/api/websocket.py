@@ -42,8 +42,6 @@ _PATHS = ("/v1/responses", "/responses")
 _DRAIN = "websocket.drain"
 """The message that a connection receives when the server stops."""
 _GOING_AWAY = 1001
-_IDLE = 600
-_LIFETIME = 3600
 _MOST_WAITING = 16
 """Frames that may wait for their turn."""
 _SHOWN = 64
@@ -81,8 +79,11 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 class WebSockets:
     """The endpoint, an ASGI application. Who may open no websocket gets an HTTP answer."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, *, idle: float = 600, lifetime: float = 3600) -> None:
+        """`idle`: seconds without a frame after which a connection ends; `lifetime`: seconds for all of it."""
         self._state = state
+        self._idle = idle
+        self._lifetime = lifetime
         self._open = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -106,7 +107,7 @@ class WebSockets:
             await receive()  # the offer
             with suppress(OSError):  # it has left
                 await send({"type": "websocket.accept", "headers": state.limits.headers(caller)})
-            await _Connection(state, scope, receive, send).run()
+            await _Connection(state, scope, receive, send).run(self._idle, self._lifetime)
         finally:
             self._open -= 1
         return None
@@ -219,19 +220,19 @@ class _Connection:
         """Set when the client has left."""
         self._drains = False
 
-    async def run(self) -> None:
+    async def run(self, idle: float, lifetime: float) -> None:
         """Serve it until it ends."""
         async with asyncio.TaskGroup() as tasks:
             reading = tasks.create_task(self._read())
-            await self._serve()
+            await self._serve(idle, lifetime)
             reading.cancel()
 
-    async def _serve(self) -> None:
+    async def _serve(self, idle: float, lifetime: float) -> None:
         now = asyncio.get_running_loop().time
-        expires = now() + _LIFETIME
+        expires = now() + lifetime
         with suppress(TimeoutError):
             while now() < expires and not self._drains and not self._gone.is_set():
-                async with asyncio.timeout_at(min(now() + _IDLE, expires)):
+                async with asyncio.timeout_at(min(now() + idle, expires)):
                     frame = await self._waiting.get()
                 if frame is None:
                     break

@@ -1,12 +1,18 @@
 """The way in: compressed bodies, limits of callers, and who is told which upstream answered."""
 
+import asyncio
 import gzip
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.api.body import decoded
+from app.api.state import State
+from app.api.websocket import WebSockets
+from app.settings.load import load
 from app.settings.tables import Caller, ServerSettings
 from app.turns import limits
 from app.types.problems import ProblemError
@@ -92,3 +98,30 @@ async def test_who_may_know_it_is_told_which_upstream_answered(
             answer = await talk(url, post(body, *[header] if header else []))
             assert answer.startswith(b"HTTP/1.1 200")
             assert (b"\r\nx-am-upstream: u\r\n" in answer) == told
+
+
+@pytest.mark.parametrize(
+    ("idle", "lifetime", "code"), [(0.05, 60, None), (60, 0.05, "websocket_connection_limit_reached")]
+)
+async def test_a_websocket_ends_when_it_is_idle_or_old(
+    idle: float, lifetime: float, code: str | None, tmp_path: Path
+) -> None:
+    file = tmp_path / "am-proxy.toml"
+    file.write_text('[upstreams.d]\nvia = "demo"\n[models.m]\nupstream = "d"\n')
+    state = State(load(file, {}, {}))
+    frame = json.dumps({"type": "response.create", "model": "m", "input": "Hello!"})
+    said: list[Any] = [{"type": "websocket.connect"}, {"type": "websocket.receive", "text": frame}]
+    heard: list[Any] = []
+
+    async def receive() -> Any:
+        return said.pop(0) if said else await asyncio.Event().wait()
+
+    async def send(message: Any) -> None:
+        heard.append(message)
+
+    scope = {"type": "websocket", "path": "/v1/responses", "headers": [], "request_id": "req_1"}
+    await WebSockets(state, idle=idle, lifetime=lifetime)(scope, receive, send)
+    texts = [json.loads(message["text"]) for message in heard if "text" in message]
+    assert [text["error"]["code"] for text in texts if text["type"] == "error"] == ([code] if code else [])
+    assert [text["type"] for text in texts].index("response.completed") == len(texts) - (2 if code else 1)
+    assert heard[-1] == {"type": "websocket.close", "code": 1001}
