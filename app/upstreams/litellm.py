@@ -7,24 +7,24 @@ looked for in the chain of an error. litellm invents a finish reason for an answ
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
 
-from ..dialects.frames import Lines
 from ..prompt.nouns import Model
 from ..settings.tables import UpstreamSettings
 from ..types.json import Json, encode
 from ..types.problems import Problem
 from .errors import Ask
-from .litellm_body import GEMINIS, known, load
+from .litellm_body import known, load
 from .port import AskRecord, Upstream, UpstreamError
 
-_NEVER = 86_400.0
-"""Seconds: all clocks are the turn's."""
+if TYPE_CHECKING:
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+
 _NO_KEY = "no-key"
 """Sent to an address without a key: litellm would take one from the environment, which is for its provider alone."""
 _STEERS = re.compile(r"\.\.|://|^\s|\s$|^$|responses/|ft:(?:babbage|davinci)-002|clarifai|replicate")
@@ -32,6 +32,8 @@ _STEERS = re.compile(r"\.\.|://|^\s|\s$|^$|responses/|ft:(?:babbage|davinci)-002
 _VERSIONED = re.compile(r"/v\d\w*$")
 _STATELESS = {"store": False, "include": ["reasoning.encrypted_content"]}
 """For models that litellm asks by the Responses API."""
+_OWN_HEADERS = frozenset({"anthropic", "azure_ai", "bedrock", "gemini", "vertex_ai"})
+"""Providers with keys in headers that httpx would take along to another address: `Authorization` it would not."""
 
 
 async def _loaded() -> Any:
@@ -39,10 +41,11 @@ async def _loaded() -> Any:
 
 
 async def close() -> None:
-    """Close the connections of all that litellm asks: the process has them only once, for every configuration."""
+    """Close the connections that litellm has only once, for every configuration."""
     if load.cache_info().currsize:
         await load().close_litellm_async_clients()
         await load().module_level_aclient.close()
+        await load().aclient_session.aclose()
 
 
 class LitellmUpstream(Upstream):
@@ -54,6 +57,7 @@ class LitellmUpstream(Upstream):
         self._settings = settings
         self._provider = str(settings.provider)
         self._most = most
+        self._client: AsyncHTTPHandler | None = None
 
     async def known(self, model: Model) -> Model:
         """The model, with what litellm knows of it."""
@@ -76,9 +80,18 @@ class LitellmUpstream(Upstream):
             stream = await litellm.acompletion(**self._arguments(body, secret, litellm), extra_headers=dict(headers))
         except Exception as error:  # any error of a hundred providers
             raise _failure(error, asked, asking=True) from None
-        return LitellmAnswer(stream, asked, self._most, record, is_gemini=self._provider in GEMINIS)
+        return LitellmAnswer(stream, asked, self._most, record)
+
+    async def close(self) -> None:
+        """Close its connections."""
+        if self._client is not None:
+            await self._client.client.aclose()
 
     def _arguments(self, body: Json, secret: str, litellm: Any) -> Json:
+        from .litellm_client import client  # it imports litellm
+
+        if self._client is None:
+            self._client = client(self._settings.connect_timeout)
         provider, url = self._provider, self._settings.base_url
         if url and provider == "anthropic":
             url = url.removesuffix("/v1")
@@ -90,7 +103,8 @@ class LitellmUpstream(Upstream):
             "custom_llm_provider": provider,
             "api_base": url,
             "api_key": secret or (_NO_KEY if url else None),
-            "timeout": _NEVER,
+            "timeout": self._client.timeout,
+            "client": self._client if provider in _OWN_HEADERS else None,
             "max_retries": 0,
             "drop_params": True,
         }
@@ -104,7 +118,6 @@ class LitellmUpstream(Upstream):
 
 _KEPT = ("vertex_ai_grounding_metadata", "citations", "search_results")
 """What is read of a chunk beside its choices."""
-_REASON = re.compile(r'"finishReason"\s*:\s*"([A-Z_]{1,60})"')
 _GUESSED = frozenset({"stop", "tool_calls"})
 """Finish reasons that litellm gives a Gemini where it knows none."""
 _GEMINI_FAILED = frozenset(
@@ -116,15 +129,12 @@ _GEMINI_FAILED = frozenset(
 class LitellmAnswer:
     """A stream of litellm, as the chunks of a chat server."""
 
-    def __init__(self, stream: Any, asked: Ask, most: int, record: AskRecord | None, *, is_gemini: bool) -> None:
+    def __init__(self, stream: Any, asked: Ask, most: int, record: AskRecord | None) -> None:
         """`stream` is a `CustomStreamWrapper` of litellm."""
         self._pieces = None if record is None else record.pieces
         self._stream = stream
         self._asked = asked
         self._left = most
-        self._is_gemini = is_gemini
-        self._reasons: list[str] = []
-        """The finish reasons that Gemini itself gave."""
         self._ended = False
         self._reading: asyncio.Task[Any] | None = None
         """Reads the next chunk: litellm's own `__anext__` may not be cancelled and called again."""
@@ -134,7 +144,7 @@ class LitellmAnswer:
         if self._ended:
             return None
         if self._reading is None:
-            self._reading = asyncio.ensure_future(self._read())
+            self._reading = asyncio.ensure_future(anext(self._stream, None))
         await asyncio.wait((self._reading,))
         reading, self._reading = self._reading, None
         try:
@@ -163,21 +173,6 @@ class LitellmAnswer:
             _closing.add(closing)
             closing.add_done_callback(_closing.discard)
 
-    async def _read(self) -> Any:
-        if self._is_gemini and self._stream.completion_stream is None:
-            source = await self._stream.fetch_stream()
-            source.streaming_response = self._noted(source.response.aiter_bytes())
-        return await anext(self._stream, None)
-
-    async def _noted(self, pieces: AsyncIterable[bytes]) -> AsyncIterator[str]:
-        """The lines of Gemini. httpx also ends them at separators within the model's text."""
-        lines = Lines()
-        async for piece in pieces:
-            for line in lines.feed(piece):
-                text = line.decode("utf-8", "replace")
-                self._reasons += _REASON.findall(text)  # in the text of the model its quotes would be escaped
-                yield text
-
     def _payload(self, chunk: Json) -> Json | None:
         """The chunk as a chat server would send it; None if it holds nothing."""
         payload: Json = {"choices": chunk.get("choices", []), **{key: chunk[key] for key in _KEPT if chunk.get(key)}}
@@ -193,9 +188,11 @@ class LitellmAnswer:
 
     def _finished(self, choice: Json) -> bool:
         """Whether the model's server gave a finish reason. Raises `UpstreamError` for one that is a failure."""
-        if not self._is_gemini or choice["finish_reason"] not in _GUESSED:
+        response = getattr(self._stream.completion_stream, "response", None)
+        reasons = response.extensions.get("finish_reasons") if response is not None else None
+        if reasons is None or choice["finish_reason"] not in _GUESSED:
             return bool(self._stream.received_finish_reason or self._stream.intermittent_finish_reason)
-        reason = self._reasons[-1] if self._reasons else ""
+        reason = reasons[-1] if reasons else ""
         if reason in _GEMINI_FAILED:
             error = {"type": "invalid_request_error", "code": "tool_use_failed"}  # Groq's words for it
             raise self._asked.reported({"message": f"The model ended with {reason}.", **error})
@@ -241,7 +238,7 @@ def _failure(error: Exception, asked: Ask, *, asking: bool) -> UpstreamError:
         if _UNSET.search(type(each).__name__):
             message = "This server lacks credentials, or a library, for this model's provider."
             return asked.failed(Problem("upstream_auth_error", message), str(each))
-        if getattr(response, "is_error", False):
+        if not getattr(response, "is_success", True):
             text = ""
             with suppress(RuntimeError):  # it was not read
                 text = response.text

@@ -38,6 +38,9 @@ def load() -> Any:
     os.environ.update(_ENVIRONMENT)
     import litellm
 
+    from .litellm_client import client
+
+    litellm.aclient_session = client().client  # for the providers that OpenAI's library asks
     litellm.suppress_debug_info = True
     litellm.disable_hf_tokenizer_download = True
     litellm.telemetry = False

@@ -7,9 +7,12 @@ import httpx
 import pytest
 
 from tests.wire.configuration import Model, Settings, Upstream
-from tests.wire.program import Program
+from tests.wire.program import Program, serving
 from tests.wire.script import text_turn
 from tests.wire.servers import ChatUpstream
+from tests.wire.servers.steps import Ask, Status
+
+PROVIDERS = ("anthropic", "azure_ai", "gemini", "openai")
 
 
 def test_litellm_asks_nobody_else_and_ends_quietly(tmp_path: Path) -> None:
@@ -43,3 +46,35 @@ def test_litellm_asks_nobody_else_and_ends_quietly(tmp_path: Path) -> None:
     assert "lacks credentials" in lacking.json()["error"]["message"]
     unwanted = ("Unclosed", "Traceback", "never awaited", "litellm.ai")
     assert not [words for words in unwanted if words in program.log], program.log
+
+
+class _AnyPath(ChatUpstream):
+    def faults(self, ask: Ask) -> list[str]:
+        return []
+
+
+def _asked(url: str, **settings: float) -> dict[str, httpx.Response]:
+    shared = {"via": "litellm", "base_url": url, "api_key": "sk-x", "retries": 0, **settings}
+    upstreams = {provider: Upstream(provider=provider, **shared) for provider in PROVIDERS}
+    models = {provider: Model(upstream=provider, name="claude-m") for provider in PROVIDERS}
+    with serving(Settings(upstreams=upstreams, models=models)) as served:
+        return {
+            provider: httpx.post(f"{served}/v1/responses", json={"model": provider, "input": "Hi"}, timeout=30)
+            for provider in PROVIDERS
+        }
+
+
+def test_litellm_follows_no_redirect() -> None:
+    with ChatUpstream(text_turn("Hi")) as elsewhere:
+        with _AnyPath([Status(307, "", {"location": f"{elsewhere.url}/chat/completions"})]) as upstream:
+            answers = _asked(upstream.url)
+        assert elsewhere.asks == []
+    assert {provider: answer.status_code for provider, answer in answers.items()} == dict.fromkeys(PROVIDERS, 502)
+    assert all("answered 307" in answer.json()["error"]["message"] for answer in answers.values())
+
+
+def test_litellm_connects_in_time() -> None:
+    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.create_connection(full.getsockname()):
+        answers = _asked(f"http://127.0.0.1:{full.getsockname()[1]}", connect_timeout=0.3)
+    for provider, answer in answers.items():
+        assert "accepted no connection in time" in answer.json()["error"]["message"], provider

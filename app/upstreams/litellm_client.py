@@ -1,0 +1,58 @@
+"""The HTTP clients that litellm asks with. None follows a redirect: a key could be sent to the new address.
+
+Importing it imports litellm: `litellm_body.load` comes first.
+"""
+
+import re
+from collections.abc import AsyncIterator
+
+import httpx
+from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+
+from ..dialects.frames import Lines
+
+_NEVER = 86_400.0
+"""Seconds: all clocks but that of connecting are the turn's."""
+_REASON = re.compile(rb'"finishReason"\s*:\s*"([A-Z_]{1,60})"')
+
+
+def client(connect: float = _NEVER) -> AsyncHTTPHandler:
+    """A client that connects within so many seconds."""
+
+    async def in_time(request: httpx.Request) -> None:
+        limits = request.extensions["timeout"]  # litellm gives most providers one limit for everything
+        limits["connect"] = min(limits["connect"], connect)
+
+    return AsyncHTTPHandler(
+        timeout=httpx.Timeout(_NEVER, connect=connect),
+        event_hooks={"request": [in_time], "response": [_note_reasons]},
+        follow_redirects=False,
+    )
+
+
+async def _note_reasons(response: httpx.Response) -> None:
+    """Of a Gemini, note the finish reasons that it gives itself: litellm tells only what they are called elsewhere."""
+    if response.is_success and response.url.path.endswith(":streamGenerateContent"):
+        reasons = response.extensions["finish_reasons"] = list[str]()
+        response.stream = _GeminiStream(response.stream, reasons)
+
+
+class _GeminiStream(httpx.AsyncByteStream):
+    """A stream of Gemini in whole lines."""
+
+    def __init__(self, stream: httpx.SyncByteStream | httpx.AsyncByteStream, reasons: list[str]) -> None:
+        assert isinstance(stream, httpx.AsyncByteStream)  # noqa: S101 — the client is one
+        self._stream = stream
+        self._reasons = reasons
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        lines = Lines()
+        async for piece in self._stream:
+            for line in lines.feed(piece):
+                self._reasons += map(bytes.decode, _REASON.findall(line))  # in a text its quotes would be escaped
+                for separator in ("\u0085", "\u2028", "\u2029"):  # there httpx would end a line
+                    line = line.replace(separator.encode(), b"\\u%04x" % ord(separator))
+                yield line + b"\n"
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
