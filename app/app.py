@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import os
 import signal
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -38,7 +39,7 @@ def signals(state: State, read: Read | None) -> Iterator[None]:
     """Within the block, a signal to end makes the server not ready, and tells the turns after the grace.
 
     SIGINT tells them at once if it is not the first signal; a second SIGTERM may come from a supervisor, and does
-    nothing. SIGHUP reads the settings again.
+    nothing. SIGHUP reads the settings again, unless it says that the terminal is gone.
     """
     loop = asyncio.get_running_loop()
     former: dict[int, Any] = {}
@@ -68,8 +69,12 @@ def signals(state: State, read: Read | None) -> Iterator[None]:
 
 async def _reload(hung_up: asyncio.Event, state: State, read: Read) -> None:
     """Serves with new settings after each signal. Where they have mistakes, the old ones hold."""
+    on_terminal = os.isatty(0)
     while await hung_up.wait():
         hung_up.clear()
+        if on_terminal and not os.isatty(0):  # it was closed, which sends the same signal
+            signal.raise_signal(signal.SIGTERM)
+            return
         try:
             settings = await asyncio.to_thread(read)
             old, new = state.settings.server, settings.server

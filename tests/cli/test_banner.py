@@ -2,9 +2,11 @@
 
 import json
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -44,6 +46,17 @@ def test_a_terminal_shows_a_request_that_works(tmp_path: Path, *, keys: bool) ->
                 curl, capture_output=True, env=surroundings({"AM_KEY": "sk-alice"}), timeout=30, check=True
             ).stdout
             assert json.loads(answer)["status"] == "completed"
+
+
+def test_a_server_ends_with_its_terminal(tmp_path: Path) -> None:
+    with terminal(SERVE, folder=tmp_path) as screen:
+        screen.wait_for("watch   ")
+        url = re.search(r"watch +(http://\S+/)", screen.text)[1]  # type: ignore[index]
+        with urlopen(f"{url}health/ready", timeout=30):
+            screen.process.send_signal(signal.SIGHUP)
+        screen.wait_for("configuration reloaded")
+        screen.close()
+        screen.process.wait(30)
 
 
 def test_every_line_for_a_program_is_json(tmp_path: Path) -> None:
