@@ -22,11 +22,12 @@ from ..api.pages import codex_model
 from ..app import build_app
 from ..catalog import with_facts
 from ..observe.log import set_up
+from ..providers.table import PROVIDERS
 from ..settings.load import GIVEN, Settings
 from ..settings.tables import KeySettings, ModelSettings, UpstreamSettings
 from ..settings.values import did_you_mean
 from ..upstreams.model_list import ListedModel
-from ..upstreams.survey import Survey, loaded_window
+from ..upstreams.survey import Survey, loaded_window, survey
 from .advice import GET_MODEL, explained, short_context, some, tell
 from .codex import Server, flags, profile
 from .serve import config_of, url_of
@@ -38,6 +39,9 @@ _LOOK = 5
 """Seconds that a look at a server may take."""
 _LOADED = 60
 """Seconds that loading a model may take."""
+_USUAL = sorted({each.base_url for each in PROVIDERS if each.base_url and "127.0.0.1" in each.base_url})
+_USUAL += [f"http://127.0.0.1:{port}/v1" for port in (8080, 8081)]
+"""Where servers of models listen: llama.cpp at our own port, or beside it."""
 _MOST_PROBLEMS = 3
 """Problems that are told at the end."""
 _MOST_UNNAMED = 20
@@ -71,7 +75,7 @@ def launch(looked: Looked, wanted: str | None, words: Sequence[str], *, prints: 
         if not prints and shutil.which("codex") is None:
             raise MissingError("it is not installed. Install it with: npm install --global @openai/codex")
         if {table.via for table in settings.upstreams.values()} == {"demo"} and wanted is None:
-            raise MissingError("no model is configured. Add --upstream URL, or write an am-proxy.toml")
+            raise MissingError(f"no model is configured. {asyncio.run(_running())}")
         choices = _choices(settings, asyncio.run(looked.surveys(_LOOK)))
         choice = _loaded(settings, _chosen(settings, choices, wanted), wanted)
         if not prints:
@@ -92,6 +96,14 @@ def _say(text: str) -> None:
 
 
 # What there is, and what is chosen
+
+
+async def _running() -> str:
+    """What to do where nothing is configured: the server of a model may run on its usual port."""
+    for found in await asyncio.gather(*[survey(url, "", within=1) for url in _USUAL]):
+        if found.models and "chat" not in found.lacks:  # as another AM Proxy does
+            return f"{found.provider or 'A server'} runs here: --upstream {found.base_url}"
+    return "Add --upstream URL, or write an am-proxy.toml"
 
 
 def _choices(settings: Settings, surveys: Mapping[str, Survey]) -> list[Choice]:

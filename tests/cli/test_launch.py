@@ -6,8 +6,10 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import tomllib
 from collections.abc import Iterator, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,20 @@ def home(tmp_path: Path) -> Home:
 def server() -> Iterator[SurveyedServer]:
     with SurveyedServer(loading(ollama(MODELS), 65_536), text_turn("Hello")) as made:
         yield made
+
+
+class LmStudio(BaseHTTPRequestHandler):
+    """A program on its usual port."""
+
+    def do_GET(self) -> None:
+        """Lists a model."""
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"data": [{"id": "qwen", "owned_by": "organization_owner"}]}')
+
+    def do_POST(self) -> None:
+        """Refuses a body without a model."""
+        self.send_error(400)
 
 
 def launch(home: Home, *words: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -162,6 +178,12 @@ def test_what_has_no_server_says_what_to_give(home: Home) -> None:
     ):
         ran = launch(home, *flags)
         assert (ran.returncode, ran.stderr) == (1, f"am-proxy: cannot launch Codex: {said}\n")
+    with ThreadingHTTPServer(("127.0.0.1", 1234), LmStudio) as usual:
+        threading.Thread(target=usual.serve_forever, daemon=True).start()
+        ran = launch(home)
+        usual.shutdown()
+    said = "no model is configured. lm_studio runs here: --upstream http://127.0.0.1:1234/v1"
+    assert (ran.returncode, ran.stderr) == (1, f"am-proxy: cannot launch Codex: {said}\n")
     ran = launch(home, "--model", "demo")
     assert (ran.returncode, home.seen["catalogue"], home.seen["status"]) == (0, [["demo", None]], 200)
     (home.bin / "codex").unlink()
