@@ -78,7 +78,8 @@ class Catalog:
         names = self.names(caller)
         near = names if len(names) == 1 else get_close_matches(name[:_SHOWN], names, 1)
         hint = f"Did you mean `{near[0]}`?" if near else "GET /v1/models lists those that do."
-        raise refuse("model_not_found", f"The model `{name[:_SHOWN]}` does not exist here. {hint}", "model")
+        other = ", or your key may not use it" if caller.models else ""
+        raise refuse("model_not_found", f"The model `{name[:_SHOWN]}` does not exist here{other}. {hint}", "model")
 
     def names(self, caller: Caller) -> list[str]:
         """The names of models that this caller may use."""

@@ -33,9 +33,7 @@ _NO_ANSWER = _failed("The upstream closed the connection without an answer.")
 _TOO_LARGE = _failed("The model's server sent more than one answer may contain (`max_answer_bytes`).")
 _UNREACHABLE = _failed("The upstream could not be reached.")
 _INSECURE = _failed("The upstream could not be reached: no secure connection to it can be made.")
-_NO_KEY = (
-    "The upstream wants a key, and this server has none for it. Its operator must set `api_key`, or `--upstream-key`."
-)
+_NO_KEY = "The upstream wants a key, and this server has none for it. Set one: `api_key`, or `--upstream-key`."
 
 
 class Ask(NamedTuple):
@@ -261,7 +259,10 @@ def _classified(status: int, body: _Body) -> tuple[str, str]:
     if status == 402 or (status in {400, 403, 429} and used_up):
         return "insufficient_quota", "The quota at the upstream is used up. Check its plan and billing."
     if status in {401, 403} or (client and ERROR_WORDS["bad_key"].search(text)):
-        return "upstream_auth_error", "The upstream refused this server's key. Its operator must check the key."
+        return (
+            "upstream_auth_error",
+            "The upstream refused this server's key. Set the right one: `api_key`, or `--upstream-key`.",
+        )
     if status == 413 or (client and _LARGE.search(text)):
         return "request_too_large", "The request is larger than the upstream accepts. Send less."
     if client and ERROR_WORDS["too_long"].search(text):
