@@ -26,8 +26,7 @@ _STEERING = frozenset(
 _STEERING_PREFIXES = ("litellm_", "aws_")
 """Keys that would steer the libraries behind this server, for instance send its own key to another address."""
 _SEND_HISTORY = (
-    "This server is stateless and keeps nothing between requests: send the whole history in 'input' instead, "
-    "the items of earlier outputs included."
+    "This server is stateless: send the whole history in 'input' instead, the items of earlier outputs included."
 )
 _STATEFUL = {
     "previous_response_id": f"'previous_response_id' is not supported. {_SEND_HISTORY}",
