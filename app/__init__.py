@@ -2,12 +2,12 @@
 
 cli/         the command line: serve, launch, doctor, check, keys
 app.py       settings -> the application; signals and reload
-inspector/   the record of the last turns for people, and the page
-api/         HTTP and websocket: who calls, a bounded body, a stream of events
+inspector/   conversations of the last turns, and the page
+api/         HTTP and websocket: who calls, a bounded body, a stream of events; models, search, summaries
 turns/       one response in one task: limits, attempts, the loop
-observe/     the log line, metrics, spans, prices, the record of the last turns
+observe/     the log line, metrics, spans, prices; the record of the last turns, as JSON
 catalog.py   the name of a model -> its upstream, dialect and fallbacks
-upstreams/   posts and reads: HTTP, litellm, the embedded model; errors, counting, search servers
+upstreams/   posts and reads: HTTP, litellm, the embedded model; errors, counting
 dialects/    one folder for each API of model servers: a prompt -> a body, bytes -> deltas
 prompt/      what a model is asked, in no dialect
 tools/       tool types, a file each
