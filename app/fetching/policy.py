@@ -1,7 +1,6 @@
 """Which addresses an upstream, or this server, may fetch for a client. Pure: no name is looked up.
 
-A public name may still lead to a private address, found when it is looked up (`attachments.py`). An address is known
-in any of its spellings: decimal, hexadecimal, octal, short, mapped into IPv6, in full-width digits.
+A public name may still lead to a private address, found when it is looked up (`attachments.py`).
 """
 
 import re
@@ -13,8 +12,7 @@ from ..types.problems import ProblemError, refuse
 
 _HOST = re.compile(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", re.ASCII)
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+", re.ASCII)
-_CLEAR_NUMBER = re.compile(r"0x[0-9a-f]+|0|[1-9][0-9]*", re.ASCII)
-"""A leading zero means octal to some fetchers and nothing to others."""
+"""The last part of an address. Other spellings than the usual one are refused: fetchers read them differently."""
 _UNSAFE = re.compile(r"[\x00-\x20\x7f\\]")
 _INTERNAL = (".localhost", ".local", ".localdomain", ".internal", ".intranet", ".lan", ".home.arpa", ".corp")
 _LONGEST_URL = 8192
@@ -68,10 +66,9 @@ def _is_public_host(host: str) -> bool:
     name = _as_ascii(host)
     if not _HOST.fullmatch(name):
         return False
-    if (address := _as_ipv4(name)) is not None:
-        return _is_public_v4(address)
-    last = name.rpartition(".")[2]  # a number at the end of what is no address is read differently by fetchers
-    return "." in name and not _NUMBER.fullmatch(last) and not name.endswith(_INTERNAL)
+    if _NUMBER.fullmatch(name.rpartition(".")[2]):
+        return is_public(name)
+    return "." in name and not name.endswith(_INTERNAL)
 
 
 def _as_ascii(host: str) -> str:
@@ -80,17 +77,6 @@ def _as_ascii(host: str) -> str:
         return unicodedata.normalize("NFKC", host).removesuffix(".").encode("idna").decode().lower()
     except UnicodeError:
         return ""
-
-
-def _as_ipv4(host: str) -> IPv4Address | None:
-    """The address in any spelling that all fetchers read alike: one to four numbers, decimal or hexadecimal."""
-    numbers = host.split(".")
-    if len(numbers) > 4 or not all(_CLEAR_NUMBER.fullmatch(number) for number in numbers):
-        return None
-    *octets, rest = [int(number, 16 if number.startswith("0x") else 10) for number in numbers]
-    if any(octet > 255 for octet in octets) or rest >> (32 - 8 * len(octets)):
-        return None
-    return IPv4Address(sum(octet << (24 - 8 * index) for index, octet in enumerate(octets)) + rest)
 
 
 def _is_public_v4(address: IPv4Address) -> bool:
