@@ -1,13 +1,13 @@
 """Which turns belong together, and what changed from one to the next: nothing but their own content says so.
 
-A turn goes on from another one if its input begins with that one's input and answer; if it names that one's response,
-as a websocket does; or if it has a summary that is the other's answer. Where a turn has no answer, or another one is
+A turn goes on from another one if its input begins with that one's input and answer, or with its answer, as with a
+summary; or if it names that one's response, as a websocket does. Where a turn has no answer, or another one is
 wanted, the same input goes on from it, too, unless it is so short that others may have sent the same. Where the content
 says nothing, a UUID in `prompt_cache_key` does: Codex sums up by itself, and calls its conversations so.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -26,6 +26,8 @@ _READ = ("tools", "system", "instructions", "messages", "input")
 _MARK = re.compile(rb',"cache_control":\{[^}]*\}')
 """It moves on with the conversation, and changes nothing before it."""
 _DATA = re.compile(r"[A-Za-z0-9+/_=-]{64,}")
+_Mark = tuple[str, int | str]
+"""What a turn leaves, and another one begins with."""
 
 
 class Place(NamedTuple):
@@ -44,60 +46,48 @@ class Place(NamedTuple):
     """A number for the conversation up to its end."""
 
 
-class _Ends:
-    """Where turns left their conversations."""
-
-    def __init__(self) -> None:
-        self.answers: dict[int, Place] = {}
-        self.inputs: dict[int, Place] = {}
-        self.responses: dict[str, Place] = {}
-        self.summaries: dict[str, Place] = {}
-        self.names: dict[str, Place] = {}
-
-    def add(self, place: Place, facts: Facts, chain: list[int]) -> None:
-        """A turn that others may go on from."""
-        if facts.output:
-            self.answers[place.end] = place
-        if chain and (facts.has_answers or (not facts.output and len(chain) > 1)):
-            self.inputs[chain[-1]] = place
-        if facts.response_id:
-            self.responses[facts.response_id] = place
-        self.summaries |= dict.fromkeys(facts.written, place)
-        if _NAME.fullmatch(facts.name):
-            self.names[facts.name] = place
-
-    def before(self, facts: Facts, chain: list[int]) -> tuple[Place | None, int, bool]:
-        """The turn before one with these facts; how many of its items are known; whether it goes on from the answer."""
-        for known in range(len(chain), 0, -1):
-            number = chain[known - 1]
-            if number in self.answers:
-                return self.answers[number], known, True
-            if number in self.inputs:
-                return self.inputs[number], known, False
-        if (place := self.responses.get(facts.previous)) is not None:
-            return place, 0, True
-        for summary in facts.summaries & self.summaries.keys():
-            return self.summaries[summary], 0, True
-        return self.names.get(facts.name), 0, False
-
-
 def places(turns: Sequence[Kept]) -> list[Place]:
     """The places of these turns, oldest first."""
-    ends, found = _Ends(), []
+    left: dict[_Mark, Place] = {}
+    found = []
     for kept in turns:
         facts = facts_of(kept)
         if kept.problem is not None and not kept.asks:  # refused before anything was asked: others send the same
             found.append(Place(kept, kept.number, None, 0, False, 0))
             continue
-        given = ends.responses.get(facts.previous)
+        given = left.get(("response", facts.previous))
         start = given.end if given else 0
         chain = _chain(facts.items, start)
-        before, known, continues = ends.before(facts, chain)
-        first, since = (before.conversation, before.kept) if before else (kept.number, None)
+        mark, known = next((each for each in _begins(facts, chain) if each[0] in left), (None, 0))
+        first, since = (left[mark].conversation, left[mark].kept) if mark else (kept.number, None)
+        continues = mark is not None and mark[0] in {"answer", "response"}
         end = _chain([*facts.items, *facts.output, 0], start)[-1]
         found.append(place := Place(kept, first, since, known, continues, end))
-        ends.add(place, facts, chain)
+        left |= dict.fromkeys(_leaves(facts, chain, end), place)
     return found
+
+
+def _begins(facts: Facts, chain: Sequence[int]) -> Iterator[tuple[_Mark, int]]:
+    """By what the turn before one with these facts may be known, the surest first; and how many items it has known."""
+    for known in range(len(chain), 0, -1):
+        if number := chain[known - 1]:
+            yield ("answer", number), known
+            yield ("input", number), known
+    yield ("response", facts.previous), 0
+    yield ("name", facts.name), 0
+
+
+def _leaves(facts: Facts, chain: Sequence[int], end: int) -> Iterator[_Mark]:
+    """By what others may know that they go on from this turn."""
+    if facts.output:
+        yield "answer", end
+        yield "answer", _chain(facts.output, 0)[-1]  # a summary takes the place of what it is about
+    if chain and (facts.has_answers or (not facts.output and len(chain) > 1)):
+        yield "input", chain[-1]
+    if facts.response_id:
+        yield "response", facts.response_id
+    if _NAME.fullmatch(facts.name):
+        yield "name", facts.name
 
 
 def _chain(items: Sequence[int], start: int) -> list[int]:
@@ -141,7 +131,7 @@ def _changes(place: Place) -> Json | None:
         "since": place.since.number,
         "continues": place.continues,
         "known": place.known,
-        "instructions": _changed(before.get("instructions"), now.get("instructions")),
+        "instructions": "same" if before.get("instructions") == now.get("instructions") else "changed",
         "tools": {
             "added": [name for name in new if name not in old],
             "removed": [name for name in old if name not in new],
@@ -150,12 +140,6 @@ def _changes(place: Place) -> Json | None:
         "settings": [redacted_text(name) for name in names if before.get(name) != now.get(name)],
         "differs": _difference(place.since, place.kept),
     }
-
-
-def _changed(before: Any, now: Any) -> str:
-    if before == now:
-        return "same"
-    return "added" if before is None else "removed" if now is None else "changed"
 
 
 def _tools(request: Json) -> dict[str, Any]:

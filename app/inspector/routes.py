@@ -82,7 +82,7 @@ def inspector(state: State) -> APIRouter:
             raise refuse("not_found", _NOT_KEPT)
         return kept
 
-    async def page(request: Request) -> Response:
+    async def page() -> Response:
         return FileResponse(_FILES["index.html"], headers=_PAGE)
 
     async def file(name: str) -> Response:
@@ -154,13 +154,13 @@ def inspector(state: State) -> APIRouter:
         return _json(await _look(lambda: encode({"numbers": found(text[:_LONGEST], turns)})))
 
     router = APIRouter()
-    router.add_api_route("/", page, methods=["GET", "HEAD"], response_model=None)
-    router.add_api_route("/inspector/about", about, response_model=None)
-    router.add_api_route("/inspector/feed", feed, response_model=None)
-    router.add_api_route("/inspector/turns/{number:int}", turn, response_model=None)
-    router.add_api_route("/inspector/conversations/{number:int}", talk, response_model=None)
-    router.add_api_route("/inspector/found", search, response_model=None)
-    router.add_api_route("/inspector/{name}", file, methods=["GET", "HEAD"], response_model=None)
+    router.add_api_route("/", page, methods=["GET", "HEAD"])
+    router.add_api_route("/inspector/about", about)
+    router.add_api_route("/inspector/feed", feed)
+    router.add_api_route("/inspector/turns/{number:int}", turn)
+    router.add_api_route("/inspector/conversations/{number:int}", talk)
+    router.add_api_route("/inspector/found", search)
+    router.add_api_route("/inspector/{name}", file, methods=["GET", "HEAD"])
     return router
 
 

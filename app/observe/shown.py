@@ -41,10 +41,6 @@ class Facts(NamedTuple):
     """The same of the answer."""
     has_answers: bool
     """Whether the input has something that a model said."""
-    summaries: frozenset[str]
-    """The sealed summaries in the input."""
-    written: frozenset[str]
-    """The same in the answer."""
     model: str
     response_id: str
     previous: str
@@ -75,8 +71,6 @@ def _facts(request: Json, response: Json) -> Facts:
         [_number(item) for item in items],
         [_number(item) for item in output],
         any(item.get("role") == "assistant" or _kind(item).endswith("_call") for item in items),
-        _summaries(items),
-        _summaries(output),
         _brief(as_text(request.get("model"))),
         as_text(response.get("id")),
         as_text(request.get("previous_response_id")),
@@ -199,11 +193,6 @@ def _ms(at: float, kept: Kept) -> float:
 def _brief(text: str) -> str:
     words = redacted_text(" ".join(text[: 4 * _WORDS].split()))
     return words if len(words) <= _WORDS else f"{words[: _WORDS - 1]}…"
-
-
-def _summaries(items: list[Json]) -> frozenset[str]:
-    sealed = [item.get("encrypted_content") for item in items if _kind(item).startswith("compaction")]
-    return frozenset([text for text in sealed if isinstance(text, str)])
 
 
 def _number(item: Json) -> int:
