@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from ..settings.tables import Caller, ServerSettings
@@ -77,30 +78,27 @@ class _Text(logging.Formatter):
         return f"{self._painted(clock, 2)}  {self._painted(word, _COLOURS.get(kind, 36))}  " + "\n".join(lines)
 
     def _columns(self, fields: Mapping[str, Any]) -> str:
-        """What stands behind the time and the status, 16 columns from the left."""
-        try:
-            width = (os.get_terminal_size(sys.stderr.fileno()).columns or _UNCUT) - 16
-        except (OSError, ValueError):
-            width = _UNCUT
-        room, upstream = 32 if width > 96 else 20, fields.get("upstream", "")
-        model = _cut(fields.get("model", ""), max(room - len(upstream) - 3, 8))  # so that long names leave both legible
-        line = f"{_cut(f'{model} → {upstream}' if upstream else model, room):<{room}}"
+        """What stands behind the time and the status, 16 columns from the left; cut where the terminal ends."""
+        model, upstream = fields.get("model", ""), fields.get("upstream")
+        about = _cut(f"{_cut(model, 24)} → {upstream}" if upstream else model, 32)
         if fields["finish"] in ("failed", "refused"):
             tries = sum(fields.get("retries", {}).values()) + 1
             words = [_SUBJECT.sub("", fields.get("cause", "")) + (f" (tried {tries} times)" if tries > 1 else "")]
         else:
-            tokens = " → ".join([_count(fields[name]) for name in ("input_tokens", "output_tokens") if name in fields])
-            line += f"  {tokens:<12}  {_seconds(fields.get('duration_ms')):<6}"
-            words = [f"after {', '.join(fields['retries'])} failed"] if "retries" in fields else []
-            if about := [(_QUOTED.findall(each) or [each])[0] for each in fields.get("warnings", ())]:
-                words.append(f"warned: {', '.join(dict.fromkeys(about))}")
-        line = _cut("  ".join([line, *words]), width)
-        cached = f"{_count(fields['cached_tokens'])} cached" if "cached_tokens" in fields else ""
-        first = f"first {_seconds(fields['first_token_ms'])}" if "first_token_ms" in fields else ""
-        for word in filter(None, (cached, first, fields["request_id"])):
-            if len(line) + 2 + len(word) <= width:
-                line += f"  {word}"
-        return line.rstrip()
+            tokens = " → ".join([f"{fields[name]:,}" for name in ("input_tokens", "output_tokens") if name in fields])
+            words = [f"{tokens:<12}", f"{_seconds(fields.get('duration_ms')):<6}"]
+            if "retries" in fields:
+                words.append(f"after {', '.join(fields['retries'])} failed")
+            if warned := [(_QUOTED.findall(each) or [each])[0] for each in fields.get("warnings", ())]:
+                words.append(f"warned: {', '.join(dict.fromkeys(warned))}")
+            if "first_token_ms" in fields:
+                words.append(f"first {_seconds(fields['first_token_ms'])}")
+            if "cached_tokens" in fields:
+                words.append(f"{fields['cached_tokens']:,} cached")
+        width = get_terminal_size().columns - 16 if sys.stderr.isatty() else _UNCUT
+        line = _cut("  ".join([f"{about:<20}", *words]), width)
+        whole = f"{line}  {fields['request_id']}"
+        return whole if len(whole) <= width else line
 
     def _painted(self, text: str, colour: int) -> str:
         return f"\x1b[{colour}m{text}\x1b[0m" if self._colours else text
@@ -187,21 +185,5 @@ def _cut(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
-def _count(number: int) -> str:
-    """`28`, `5.9k`, `128k`, `1.2M`."""
-    for unit, size in (("M", 1_000_000), ("k", 1000)):
-        if number >= size:
-            return f"{number / size:.{0 if number >= 99.95 * size else 1}f}{unit}"
-    return str(number)
-
-
 def _seconds(milliseconds: int | None) -> str:
-    """`5 ms`, `0.57 s`, `12.3 s`, `3:20`; empty if unknown."""
-    if milliseconds is None:
-        return ""
-    if milliseconds < 100:
-        return f"{milliseconds} ms"
-    seconds = milliseconds / 1000
-    if seconds < 99.95:
-        return f"{seconds:.{2 if seconds < 9.995 else 1}f} s"
-    return f"{round(seconds) // 60}:{round(seconds) % 60:02}"
+    return "" if milliseconds is None else f"{milliseconds / 1000:.2f} s"

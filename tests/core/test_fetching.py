@@ -14,7 +14,7 @@ from tests.wire.web_site import PNG, Site, page, redirect
 PUBLIC = """https://example.com/a.png?b=c#d HTTPS://EXAMPLE.COM./ http://8.8.8.8:8080/
     http://[2606:4700::1111]/ http://[::ffff:8.8.8.8]/ http://[64:ff9b::808:808]/ https://bücher.example/
     https://a_b.example.com/ https://example.com/a@b"""
-PRIVATE = """127.0.0.1 127.1 2130706433 0x7f000001 0x08080808 0x7f.1 0x 0177.0.0.1 0 10.0.0.1 172.16.0.1 192.168.1.1 100.64.0.1
+PRIVATE = """127.0.0.1 127.1 2130706433 0x08080808 0x7f.1 0x 0177.0.0.1 0 10.0.0.1 172.16.0.1 192.168.1.1 100.64.0.1
     169.254.169.254 224.0.0.1 1.2.3.4.5 1.2.3.256 256.1 09.1.1.1 010.0.0.1 [::1] [::] [::ffff:127.0.0.1]
     [::ffff:7f00:1] [::127.0.0.1] [::ffff:0:127.0.0.1] [64:ff9b::7f00:1] [2002:7f00:1::] [2001:0:7f00:1::] [fe80::1]
     [fe80::1%25eth0] [2606:4700::1111%25eth0] [fc00::1] [ff02::1] [v1.a:b] localhost LOCALHOST. a.localhost redis
