@@ -348,7 +348,8 @@ class Turn:
             payloads = more
 
     async def _turn(self, request: Request, route: Route, lifecycle: Lifecycle) -> Exchange:
-        model = await route.upstream.known(route.model)
+        knowing = route.upstream.known(route.model)
+        model = await (self._apart(knowing) if route.model.upstream.via == "litellm" else knowing)  # it is imported
         if wanted := to_fetch(request, model.upstream, model.can, self._server):
             request = await self._apart(fetched(request, wanted, self._server))
         exchange = new_exchange(

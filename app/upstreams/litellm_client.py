@@ -16,12 +16,13 @@ _NEVER = 86_400.0
 _REASON = re.compile(rb'"finishReason"\s*:\s*"([A-Z_]{1,60})"')
 
 
-def client(connect: float = _NEVER) -> AsyncHTTPHandler:
-    """A client that connects within so many seconds."""
+def client(connect: float = 5) -> AsyncHTTPHandler:
+    """A client that connects within so many seconds, where litellm does not say it."""
 
     async def in_time(request: httpx.Request) -> None:
-        limits = request.extensions["timeout"]  # litellm gives most providers one limit for everything
-        limits["connect"] = min(limits["connect"], connect)
+        limits = request.extensions["timeout"]
+        if limits["connect"] == _NEVER:  # for most providers litellm knows one limit for everything
+            limits["connect"] = connect
 
     return AsyncHTTPHandler(
         timeout=httpx.Timeout(_NEVER, connect=connect),

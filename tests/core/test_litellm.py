@@ -6,13 +6,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.wire.configuration import Model, Settings, Upstream
+from tests.wire.configuration import Model, Server, Settings, Upstream
 from tests.wire.program import Program, serving
 from tests.wire.script import text_turn
 from tests.wire.servers import ChatUpstream
 from tests.wire.servers.steps import Ask, Status
 
-PROVIDERS = ("anthropic", "azure_ai", "gemini", "openai")
+PROVIDERS = ("anthropic", "azure_ai", "gemini", "hyperbolic")
 
 
 def test_litellm_asks_nobody_else_and_ends_quietly(tmp_path: Path) -> None:
@@ -78,3 +78,14 @@ def test_litellm_connects_in_time() -> None:
         answers = _asked(f"http://127.0.0.1:{full.getsockname()[1]}", connect_timeout=0.3)
     for provider, answer in answers.items():
         assert "accepted no connection in time" in answer.json()["error"]["message"], provider
+
+
+def test_clients_get_signs_of_life_while_litellm_is_imported() -> None:
+    with _AnyPath([Status(500)]) as upstream:
+        there = Upstream(provider="anthropic", via="litellm", base_url=upstream.url, api_key="sk-x", retries=0)
+        waits = Server(first_payload_wait=0.1, keep_alive=0.1)
+        settings = Settings(server=waits, upstreams={"there": there}, models={"m": Model(upstream="there")})
+        with serving(settings, fresh=True) as served:
+            body = {"model": "m", "input": "Hi", "stream": True}
+            answer = httpx.post(f"{served}/v1/responses", json=body, timeout=30)
+    assert answer.text.count("event: response.in_progress") > 3
