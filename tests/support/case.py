@@ -1,0 +1,73 @@
+"""A turn that `--record` has written, as a case of tests/wire: `python -m tests.support.case FILE [NAME]`.
+
+It writes a folder of tests/wire/exchanges in which the same is asked, answered and told, without the keys and the data
+that a record leaves out. What a record does not hold is added by hand: settings of the upstream and the model to
+case.toml. `--bless` writes what is told anew, such as warnings and sealed content.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, Final
+
+from tests.wire.cases import HERE
+from tests.wire.comparison import write_lines
+from tests.wire.exchange_names import StableNames
+
+Json = dict[str, Any]
+
+_PATHS: Final = {"chat": "/v1/chat/completions", "messages": "/v1/messages", "responses": "/v1/responses"}
+_SIGNS: Final = {'"type":"message_start"': "messages", '"type":"response.created"': "responses"}
+"""What only the stream of this kind of server says."""
+
+
+def make_case(file: Path, folder: Path) -> None:
+    """Write the case of this turn into a new folder."""
+    turn = json.loads(file.read_text(encoding="utf-8"))
+    asks, names = turn["asks"], StableNames({})
+    streams = "".join(ask["text"] for ask in asks).replace('": "', '":"')
+    via = next((via for sign, via in _SIGNS.items() if sign in streams), "chat")
+    lines = [{"post": "/v1/responses", "body": _to_m(turn["request"])}]
+    for ask in asks:
+        lines += [{"ask": {"path": _PATHS[via], "body": names.named(_to_m(ask["body"]))}}, *_replies(ask)]
+    folder.mkdir(parents=True)
+    write_lines(folder / "exchange.jsonl", [*lines, *names.named(_told(turn))])
+    settings: Json = {"via": via} if via != "chat" else {}
+    settings |= {"retries": 1} if len(asks) > 1 else {}
+    if settings:
+        words = "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
+        (folder / "case.toml").write_text(f"[upstream]\n{words}", encoding="utf-8")
+
+
+def _to_m(value: Json) -> Json:
+    """What names a model, with the name that it has in every case."""
+    return {**value, "model": "m"}
+
+
+def _replies(ask: Json) -> list[Json]:
+    """What the upstream sent."""
+    if ask["status"]:
+        return [{"status": ask["status"], "body": json.loads(ask["text"])}]
+    sent = [line.removeprefix("data: ") for line in ask["text"].splitlines()]
+    payloads: list[Json] = [{"payload": json.loads(line)} for line in sent if line.startswith("{")]
+    return [*payloads, {"cut": True}] if ask["error"] and payloads else payloads or [{"reset": True}]
+
+
+def _told(turn: Json) -> list[Json]:
+    """What the client was told: a stream, a refusal, or a whole response."""
+    head: Json = {"status": 200, "headers": {"content-type": "application/json"}}
+    if turn["events"]:
+        head["headers"] = {"content-type": "text/event-stream; charset=utf-8"}
+        events = [told["event"] for told in turn["events"]]
+        named = [each | {"response": _to_m(each["response"])} if "response" in each else each for each in events]
+        return [{"response": head}, *({"event": event} for event in named)]
+    if problem := turn["problem"]:
+        return [{"response": {**head, "status": problem["status"], "body": {"error": problem["error"]}}}]
+    return [{"response": {**head, "body": _to_m(turn["response"])}}]
+
+
+if __name__ == "__main__":
+    recorded = Path(sys.argv[1])
+    made = HERE / "exchanges" / (sys.argv[2] if len(sys.argv) > 2 else recorded.stem)
+    make_case(recorded, made)
+    print(f"{made.relative_to(Path.cwd())}: play it with python -m pytest tests/wire -k {made.name}")
