@@ -134,6 +134,7 @@ def an_object(**properties: Any) -> Json:
         an_object(a=TEXT, b={"type": "integer", "maximum": 9}, c={"type": ["null", "string"], "format": "color"}),
         an_object(a={"type": "array", "items": TEXT, "minItems": 3}, b={"enum": ["x", 1]}, c={"const": None}),
         an_object(a={"anyOf": [TEXT, {"type": "null"}], "default": None}),
+        an_object(a={"oneOf": [{"const": 1}, {"const": 2, "description": "Two."}]}, b={"allOf": [TEXT], "default": ""}),
         {**an_object(a={"$ref": "#/$defs/A", "description": "D."}), "$defs": {"A": {"properties": {"b": TEXT}}}},
     ],
 )
@@ -152,7 +153,7 @@ def test_a_schema_is_made_as_the_server_enforces_it(schema: Json) -> None:
         an_object(a=True),
         an_object(a={"type": "date"}),
         {**an_object(a=TEXT), "anyOf": [{"required": ["a"]}]},
-        an_object(a={"oneOf": [TEXT]}),
+        an_object(a={"allOf": [TEXT, TEXT]}),
     ],
 )
 def test_a_schema_that_cannot_be_enforced_is_known(schema: Json) -> None:

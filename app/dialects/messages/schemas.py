@@ -1,8 +1,9 @@
 """JSON schemas as Claude's server enforces them: it refuses a request with any other.
 
     limits, such as `minimum` and `maxLength`      are moved to the description, where the model reads them
+    `oneOf`, a single `allOf`                      become `anyOf`
     objects that may have other properties         may have no others, if they name any
-    recursion, `oneOf`, maps of any names, …       make the whole schema unenforceable
+    recursion, maps of any names, …                make the whole schema unenforceable
 
 A tool that it cannot enforce is offered without `strict`; a format becomes an instruction. Whether all
 schemas of a request are too much for it is found out by asking (`turns/attempts`).
@@ -59,9 +60,13 @@ def _made(schema: Any, moved: dict[str, None]) -> Json:
     if "$ref" in rest:
         reference = {"$ref": rest.pop("$ref")}
         made |= {"anyOf": [reference]} if rest else reference  # nothing may stand beside it
-    elif isinstance(rest.get("anyOf"), list):
+    elif chosen := [key for key in _CHOICES if isinstance(rest.get(key), list)]:
+        variants = rest.pop(chosen[0])
+        if chosen[0] == "allOf" and len(variants) > 1:
+            raise UnenforceableError
         rest.pop("type", None)  # the variants have types of their own
-        made["anyOf"] = [_made(variant, moved) for variant in rest.pop("anyOf")]
+        made["anyOf"] = [_made(variant, moved) for variant in variants]
+        moved |= {"oneOf": None} if chosen[0] == "oneOf" else {}
     elif "enum" in rest or "const" in rest:
         made |= {key: rest.pop(key) for key in ("type", "enum", "const") if key in rest}
     else:
