@@ -87,11 +87,13 @@ class _Script:
 
     def chunks(self) -> Iterator[Json]:
         """The whole answer."""
-        chunks = list(self._answer())
+        chunks, most = list(self._answer()), self._body.get("max_tokens", _MOST)
+        if len(chunks) > most:
+            chunks = [*chunks[:most], _finish("length")]
         yield from chunks
         if "cut" not in self.words:
-            into = len(encode(self._body["messages"])) // 4
-            usage = {"prompt_tokens": into, "completion_tokens": len(chunks), "total_tokens": into + len(chunks)}
+            into, out = len(encode(self._body["messages"])) // 4, min(len(chunks), most)
+            usage = {"prompt_tokens": into, "completion_tokens": out, "total_tokens": into + out}
             yield {"choices": [], "usage": usage}
 
     def _answer(self) -> Iterator[Json]:
