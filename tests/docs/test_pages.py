@@ -15,6 +15,7 @@ import typer
 from app.cli.main import app
 from app.settings.load import load
 from tests.docs import configuration_page, fields_page
+from tests.support.node import NODE, modules_with
 from tests.wire.program import serving
 
 ROOT = Path(__file__).parents[2]
@@ -89,6 +90,18 @@ def test_a_command_exists_with_its_flags(line: str) -> None:
 def test_a_program_runs(block: Block, tmp_path: Path) -> None:
     with serving() as url:
         command = [sys.executable, "-c", block.text.replace(URL, url)]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=50, cwd=tmp_path, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip()
+
+
+@pytest.mark.needs("node", "npm:openai", "npm:ai")
+@pytest.mark.parametrize("block", list(blocks("js")), ids=str)
+def test_a_program_for_node_runs(block: Block, tmp_path: Path) -> None:
+    (tmp_path / "node_modules").symlink_to(modules_with("openai", "ai", "@ai-sdk/openai"))
+    with serving() as url:
+        (tmp_path / "program.mjs").write_text(block.text.replace(URL, url))
+        command = [NODE, "program.mjs"]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=50, cwd=tmp_path, check=False)
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.strip()
