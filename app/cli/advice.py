@@ -63,14 +63,14 @@ def some(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
-def explained(code: str, cause: str, upstream: UpstreamSettings, *, given: bool) -> tuple[str, str]:
-    """What failed, and what to do; empty where that is said. `given`: the upstream is that of flags."""
+def explained(code: str, cause: str, upstream: UpstreamSettings) -> tuple[str, str]:
+    """What failed, and what to do; empty where that is said."""
     if code != "upstream_auth_error":
         return cause, "" if cause.endswith("?") else _BY_CODE.get(code, "")
     if upstream.api_key:
         return f"{upstream.base_url} refuses the API key.", "Is it the right one for this server, and still valid?"
     name = provider_of(upstream.provider).key_variable or "NAME"
-    todo = f"Give it with --upstream-key env:{name}." if given else f'Add api_key = "env:{name}" to its table.'
+    todo = f"Give it with --upstream-key env:{name}, or with api_key in its table."
     return f"{upstream.base_url} needs an API key, and none is set.", todo
 
 

@@ -4,8 +4,6 @@ Flags name a catalogue in a file, which all versions read; a profile names its a
 """
 
 import os
-import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,7 +31,7 @@ def flags(server: Server, catalogue: Path) -> list[str]:
     return [word for name, value in (_settings(server) | own).items() for word in ("-c", f"{name}={toml(value)}")]
 
 
-def profile(server: Server, flags_of_serve: Sequence[str]) -> str:
+def profile(server: Server) -> str:
     """A file with which Codex uses a server that runs all the time."""
     folder = Path(os.environ.get("CODEX_HOME") or Path.home() / ".codex")
     key = {} if server.key_variable else {"experimental_bearer_token": "none"}  # it reads no catalogue without a key
@@ -42,7 +40,7 @@ def profile(server: Server, flags_of_serve: Sequence[str]) -> str:
         [
             f"# Save this as {folder / 'am.config.toml'}",
             "# and start Codex (0.169 or newer) with: codex --profile am",
-            f"# while AM Proxy runs: {shlex.join(['am-proxy', 'serve', *flags_of_serve])}",
+            "# while `am-proxy serve` runs, with the configuration and the flags that `launch` was given",
             *(f"{name} = {toml(value)}" for name, value in _settings(server).items()),
             "",
             "[model_providers.am]",

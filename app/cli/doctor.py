@@ -5,18 +5,19 @@ import logging
 import sys
 import time
 from collections.abc import AsyncIterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+import httpx
 from rich.console import Console
 from rich.text import Text
 
-from ..api.endpoint import Endpoint
+from ..api.endpoint import Endpoint, Middleware
 from ..api.responses import respond
 from ..api.state import State
 from ..observe.log import log
-from ..settings.load import GIVEN, Settings
+from ..settings.load import Settings
 from ..settings.tables import ModelSettings
-from ..types.json import Json, decode, encode
+from ..types.json import Json, decode
 from ..upstreams.survey import Survey, loaded_window
 from .advice import explained, for_tools, short_context, some, wrapped
 from .upstream_flag import Looked
@@ -52,10 +53,8 @@ def examine(looked: Looked) -> int:
 async def _all(looked: Looked, console: Console) -> int:
     failed = False
     for name, found in (await looked.surveys(_LOOK)).items():
-        title = f"upstreams.{name}" if name != GIVEN else "--upstream" if looked.flags.get("upstream") else "--provider"
-        console.print(
-            Text(f"{title}  {found.base_url or found.provider or 'inside this server'}", "bold"), soft_wrap=True
-        )
+        where = found.base_url or found.provider or "inside this server"
+        console.print(Text(f"{name}  {where}", "bold"), soft_wrap=True)
         states = set()
         async for step in _steps(looked, name, found):
             states.add(step.state)
@@ -82,7 +81,7 @@ async def _steps(looked: Looked, name: str, found: Survey) -> AsyncIterator[Step
         yield Step("note", "answers", "callers send their own keys, so nothing can be asked here")
         return
     if found.error is not None:
-        told = explained(found.error.problem.code, found.error.cause, upstream, given=name == GIVEN)
+        told = explained(found.error.problem.code, found.error.cause, upstream)
         yield Step("error", "server", *told)
         return
     if found.base_url != (upstream.base_url or ""):
@@ -108,7 +107,7 @@ async def _steps(looked: Looked, name: str, found: Survey) -> AsyncIterator[Step
     try:
         last, pieces, took = await _asked(state, {"model": model, **_HELLO})
         if error := last.get("error"):
-            yield Step("error", "answers", *explained(error["code"], error["message"], upstream, given=name == GIVEN))
+            yield Step("error", "answers", *explained(error["code"], error["message"], upstream))
             return
         yield Step("ok", "answers", f"{called} in {took}")
         if pieces > 1:
@@ -138,19 +137,10 @@ async def _steps(looked: Looked, name: str, found: Survey) -> AsyncIterator[Step
 
 async def _asked(state: State, body: Json) -> tuple[Json, int, str]:
     """The response to this body as a client gets it, or its error; the pieces of its text; and how long it took."""
-    posted: list[Json] = [{"type": "http.request", "body": encode({"stream": True, "store": False, **body})}]
-    began, text = time.monotonic(), b""
-
-    async def receive() -> Any:
-        return posted.pop() if posted else await asyncio.Future()
-
-    async def send(message: Any) -> None:
-        nonlocal text
-        text += message.get("body", b"")
-
-    headers = [(b"content-type", b"application/json")]
-    scope = {"type": "http", "method": "POST", "path": "/v1/responses", "headers": headers, "request_id": "req_doctor"}
-    await Endpoint(state, respond)(scope, receive, send)
+    began = time.monotonic()
+    transport = httpx.ASGITransport(Middleware(Endpoint(state, respond), state))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        text = (await client.post("/v1/responses", json={"stream": True, "store": False, **body})).content
     took = time.monotonic() - began
     frames = [line.removeprefix(b"data: ") for line in text.splitlines() if line.startswith((b"data: {", b"{"))]
     last = decode(frames[-1])

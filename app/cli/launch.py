@@ -23,8 +23,8 @@ from ..app import build_app
 from ..catalog import with_facts
 from ..observe.log import set_up
 from ..providers.table import PROVIDERS
-from ..settings.load import GIVEN, Settings
-from ..settings.tables import KeySettings, ModelSettings, UpstreamSettings
+from ..settings.load import Settings
+from ..settings.tables import KeySettings, ModelSettings
 from ..settings.values import did_you_mean
 from ..upstreams.model_list import ListedModel
 from ..upstreams.survey import Survey, loaded_window, survey
@@ -82,7 +82,7 @@ def launch(looked: Looked, wanted: str | None, words: Sequence[str], *, prints: 
             return _run(words, settings, choices, choice)
         url = url_of(settings.server.host, settings.server.port)
         server = Server(url, choice.name, "AM_KEY" if settings.keys else "", settings.search.backend != "none")
-        print(profile(server, looked.words))
+        print(profile(server))
     except (MissingError, OSError) as error:
         _say(f"cannot launch Codex: {error}")
         return 1
@@ -137,7 +137,7 @@ def _chosen(settings: Settings, choices: Sequence[Choice], wanted: str | None) -
     assert choice is not None  # noqa: S101 — a configuration has models
     upstream, error = settings.upstreams[choice.upstream], choice.survey.error
     if error is not None:
-        told = explained(error.problem.code, error.cause, upstream, given=choice.upstream == GIVEN)
+        told = explained(error.problem.code, error.cause, upstream)
         raise MissingError(" ".join(told).strip())
     if choice.name == "*":
         advice = GET_MODEL.get(choice.survey.provider or "", "Name one with --model")
@@ -177,7 +177,9 @@ def _run(words: Sequence[str], settings: Settings, choices: Sequence[Choice], ch
     menu[chosen.name] = chosen
     models = {**settings.models, **{name: each.settings for name, each in menu.items()}}
     own = settings.server.model_copy(update={"host": "127.0.0.1", "workers": 1, "log_level": "info"})
-    settings = settings.model_copy(update={"server": own, "models": models, "upstreams": _asked_always(settings)})
+    always = {"breaker_failures": 0}  # Codex would wait without a word for a server that is left alone
+    upstreams = {name: table.model_copy(update=always) for name, table in settings.upstreams.items()}
+    settings = settings.model_copy(update={"server": own, "models": models, "upstreams": upstreams})
     environ = _environment()
     if settings.keys:
         environ[_KEY] = key = secrets.token_urlsafe(32)
@@ -207,15 +209,6 @@ def _run(words: Sequence[str], settings: Settings, choices: Sequence[Choice], ch
             _say(f"there were problems; the log of the server is {log_file}")
         else:
             shutil.rmtree(folder)
-
-
-def _asked_always(settings: Settings) -> dict[str, UpstreamSettings]:
-    """The upstreams. Where there is no other one, it is not left alone: Codex would wait for it without a word."""
-    single = {model.upstream for model in settings.models.values()}
-    always = {"breaker_failures": 0}
-    return {
-        name: table.model_copy(update=always) if name in single else table for name, table in settings.upstreams.items()
-    }
 
 
 def _problems(log_file: Path) -> list[str]:

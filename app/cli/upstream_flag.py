@@ -17,7 +17,6 @@ from .advice import explained, short_context
 if TYPE_CHECKING:
     from ..upstreams.survey import Survey
 
-_FLAGS = ("config", "upstream", "upstream_key", "via", "provider")
 _NAMES = {"chat": "chat completions", "messages": "the Messages API", "responses": "the Responses API"}
 
 
@@ -36,7 +35,7 @@ class Looked(NamedTuple):
             return []
         found, upstream = self.found, self.settings.upstreams[GIVEN]
         if found.error is not None:
-            told = explained(found.error.problem.code, found.error.cause, upstream, given=True)
+            told = explained(found.error.problem.code, found.error.cause, upstream)
             return [(" ".join(told).strip(), True)]
         if upstream.via in found.lacks:
             return [(f"{found.base_url} does not have {_NAMES[upstream.via]}. Use --via {found.via}.", True)]
@@ -44,14 +43,6 @@ class Looked(NamedTuple):
         said = [(f"{found.base_url} is asked by {_NAMES.get(upstream.via, upstream.via)}{server}.", False)]
         short = [short_context(model.name, model.context_window, found.provider) for model in found.models]
         return [*said, (short[0], True)] if short and all(short) else said
-
-    @property
-    def words(self) -> list[str]:
-        """The flags of these settings, as they are typed. A key among them is not told."""
-        given = {name: str(self.flags[name]) for name in _FLAGS if self.flags.get(name)}
-        if not given.get("upstream_key", "env:").startswith(("env:", "file:")):
-            given["upstream_key"] = "env:NAME"
-        return [word for name, value in given.items() for word in (f"--{name.replace('_', '-')}", value)]
 
     async def surveys(self, within: float) -> dict[str, "Survey"]:
         """What is behind each upstream."""

@@ -22,7 +22,7 @@ _GONE = {
     "server.ui": "use watch = 0, with which no turns are kept and listed",
     "server.watch_bytes": "use watch, the number of turns that are kept",
     "seal.shared": "leave it out: what was encrypted for one key is opened for that key alone",
-    "limits, AM_LIMIT_STORE, AM_LIMIT_STORE_PASSWORD": (
+    "limits, server.limit_store, server.limit_store_password": (
         "leave it out: limits count in each copy, and the balancer in front of them limits all"
     ),
     "search.key_header, search.results_path, search.backend = url": (

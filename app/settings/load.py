@@ -1,7 +1,6 @@
 """TOML + environment + flags -> frozen `Settings`, or every mistake at once."""
 
 import os
-import re
 import tomllib
 from collections.abc import Container, Iterator, Mapping
 from pathlib import Path as FilePath
@@ -17,6 +16,8 @@ from .tables import Settings as Settings
 from .values import did_you_mean, is_loopback, listed
 
 FILE = "am-proxy.toml"
+_FORMER = FilePath("config.toml")
+"""The name that it could have in version 0.1. Other programs use it, too."""
 GIVEN = "upstream"
 """The name of the upstream that flags or the environment give."""
 _EMBEDDED = {"upstreams": {"demo": {"via": "demo"}}, "models": {name: {"upstream": "demo"} for name in ("demo", "*")}}
@@ -30,12 +31,6 @@ _GIVEN_BY: dict[Path, tuple[str, str]] = {
 }
 """The flag and the variable of a setting."""
 _VARIABLES = {"AM_CONFIG", "AM_KEY", "AM_SEAL_KEY", *(variable for _, variable in _GIVEN_BY.values())}
-_HINTS = (
-    (r"[^=]*=\s*[^\s\"'\[{]", "a text needs quotes"),
-    (r"\s*[{]", "this looks like JSON"),
-    (r"\s*[\w-]+:(\s|$)", "this looks like YAML"),
-)
-"""By the beginnings of lines that are not TOML."""
 _OPEN_TO_ALL = (
     "others can reach this address, and there is no key: add [[keys]] or set AM_KEY, listen on 127.0.0.1, "
     "or say insecure_no_auth = true (--insecure-no-auth) to let everyone in"
@@ -91,12 +86,12 @@ class _Reading:
         self._environ = environ
         self._origins: dict[Path, str] = {}
         """The variables and flags of what is not in the file."""
-        self.tables: dict[str, Any] = {} if file is None else _read(file)
+        self.tables: dict[Any, Any] = {} if file is None else _read(file)
         self.unread: dict[Path, str] = {}
         """What is said of settings that refer to what is not there."""
         self.mistakes: list[str] = []
-        if file is None and _is_of_version_0_1(FilePath("config.toml")):
-            self.mistakes.append(f"config.toml is not read any more: rename it to {FILE}")
+        if file is None and os.access(_FORMER, os.R_OK) and b"[upstreams." in _FORMER.read_bytes():
+            self.mistakes.append(f"{_FORMER} is not read any more: rename it to {FILE}")
 
     def say(self, path: Path, words: str) -> None:
         """Notes a mistake with its place. A flag or variable says itself which setting it is."""
@@ -107,15 +102,13 @@ class _Reading:
 
     def _origin(self, path: Path) -> str:
         """The variable or flag with this value; empty for what is in the file."""
-        return next((self._origins[path[:end]] for end in range(len(path), 0, -1) if path[:end] in self._origins), "")
+        return self._origins.get(path[:3]) or self._origins.get(path[:2], "")
 
     def _add(self, path: Path, origin: str, value: Any) -> None:
         table = self.tables
         for step in path[:-1]:
-            table = table.setdefault(str(step), {})
-            if not isinstance(table, dict):
-                return  # a mistake in the file
-        table[str(path[-1])] = value
+            table = _table(table.setdefault(step, {}))
+        table[path[-1]] = value
         self._origins[path] = origin
 
     def add_given(self, flags: Mapping[str, Any]) -> None:
@@ -138,10 +131,8 @@ class _Reading:
                 self.mistakes.append(f"{origin}: means nothing without --upstream or --provider")
             else:
                 self._add(path, origin, value)
-        for name in self._environ.keys() - _VARIABLES:
-            if (
-                instead := instead_of(name) or instead_of(name.lower().replace("am_", "server.", 1))
-            ) and name.isupper():
+        for name in self._environ:
+            if name.startswith("AM_") and (instead := instead_of(f"server.{name[3:].lower()}")):
                 self.mistakes.append(f"{name}: is gone; {instead}")
 
     def add_keys(self) -> None:
@@ -231,30 +222,14 @@ def _has_dot(model: Any) -> bool:
 
 def _read(file: FilePath) -> dict[str, Any]:
     """What the file says. Raises `SettingsError`."""
-    text = ""
     try:
-        text = file.read_text(encoding="utf-8-sig")
-        return tomllib.loads(text)
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise SettingsError(f"{file}: cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise SettingsError(f"{file}: is not TOML: {error}{_hint(text, str(error))}") from None
+        hint = ": a text needs quotes" if str(error).startswith(("Expected newline", "Invalid value")) else ""
+        raise SettingsError(f"{file}: is not TOML: {error}{hint}") from None
 
 
-def _hint(text: str, error: str) -> str:
-    """What is meant in the line of this error of TOML's, if that can be seen."""
-    found = re.match(r"(?:Expected|Invalid).*at line (\d+)", error)
-    line = text.split("\n")[int(found[1]) - 1] if found else ""
-    return next((f": {hint}" for pattern, hint in _HINTS if re.match(pattern, line)), "")
-
-
-def _is_of_version_0_1(file: FilePath) -> bool:
-    """Whether this is a configuration under the name that it could have there."""
-    try:
-        return "[upstreams." in file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
-def _table(value: Any) -> dict[str, Any]:
+def _table(value: Any) -> dict[Any, Any]:
     return value if isinstance(value, dict) else {}

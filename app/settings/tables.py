@@ -3,8 +3,7 @@
 import re
 from fnmatch import fnmatchcase
 from hashlib import sha256
-from importlib.metadata import distribution
-from importlib.util import find_spec
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -41,7 +40,7 @@ from .values import (
 class Table(BaseModel):
     """A table of a configuration. An unknown name is a mistake."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, allow_inf_nan=False)
 
 
 class ServerSettings(Table):
@@ -55,7 +54,7 @@ class ServerSettings(Table):
     """Number of processes that share the port; `"auto"`: one for each processor core that this server may use."""
     keep_alive: Seconds = 15
     """Seconds of silence after which a client is sent a sign of life."""
-    first_payload_wait: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = 5
+    first_payload_wait: Annotated[float, Field(ge=0, le=600)] = 5
     """Longest time, in seconds, that the status line waits for the upstream's first data. An error until then is an
     HTTP status."""
     strict: bool = False
@@ -86,7 +85,7 @@ class ServerSettings(Table):
     machines can reach accepts any, unless this is set. `*`: any."""
     cors_origins: Annotated[tuple[Origin, ...], LIST] = ()
     """Origins of the web pages that may call this server from a browser; by default none. `*`: all."""
-    shutdown_grace: Annotated[float, Field(ge=0, le=86_400, allow_inf_nan=False)] = 6
+    shutdown_grace: Annotated[float, Field(ge=0, le=86_400)] = 6
     """Seconds after SIGTERM in which running turns may finish."""
     log_format: Literal["auto", "text", "json"] = "auto"
     """auto: text on a terminal, JSON elsewhere. text: one aligned line per turn, for people; json: every field, for
@@ -110,11 +109,10 @@ class ServerSettings(Table):
     @classmethod
     def _of_a_collector(cls, url: str) -> str:
         try:
-            missing = bool(url) and find_spec("opentelemetry.exporter.otlp.proto.http") is None
-        except ModuleNotFoundError:
-            missing = True
-        if missing:
-            raise ValueError("needs OpenTelemetry: pip install '.[otel]'")
+            if url:
+                distribution("opentelemetry-exporter-otlp-proto-http")
+        except PackageNotFoundError:
+            raise ValueError("needs OpenTelemetry: pip install '.[otel]'") from None
         return url and address(url)
 
     @property
@@ -163,7 +161,7 @@ class SealSettings(Table):
     keys: Annotated[tuple[SealKey, ...], LIST] = ()
     """The first key encrypts, all keys decrypt. Without any, a random key is created at start: it is lost at the next
     start, and other copies of the server do not have it. `AM_SEAL_KEY` is used where the file names none."""
-    max_age_days: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None = None
+    max_age_days: Annotated[float, Field(gt=0)] | None = None
     """Days after which encrypted content is no longer accepted; without it, there is no limit."""
 
 

@@ -62,12 +62,6 @@ can = {{ vision = false }}
 [models.fast]
 upstreams = ["local", "gpt-4.1"]
 
-# gpt-4.1 is asked at
-#   local (chat, http://localhost:11434/v1)
-#   deepseek (chat, https://api.deepseek.com) as deepseek-chat
-# fast is asked at
-#   local (chat, http://localhost:11434/v1)
-#   what gpt-4.1 is asked at
 """
 
 
@@ -99,7 +93,7 @@ def test_a_right_configuration_is_printed_without_secrets(
     assert printed.out == CHECKED.format(digest=sha256(b"let-alice-in").hexdigest())
     assert printed.err.splitlines() == [
         "note: AM_HOTS is not a setting (did you mean AM_HOST?)",
-        "am-proxy.toml is valid: 2 upstreams, 2 models, 1 key",
+        "am-proxy.toml is valid",
     ]
     tomllib.loads(printed.out)
 
@@ -110,8 +104,9 @@ def test_what_is_given_by_flags_is_shown_too(
     assert ended(monkeypatch, "check", "--provider", "groq", "--upstream-key", "sk-mine") == 0
     printed = capsys.readouterr()
     assert "sk-mine" not in printed.out
-    assert "# * is asked at\n#   upstream (chat, https://api.groq.com/openai/v1)\n# no keys: everyone" in printed.out
-    assert printed.err == "the configuration is valid: 1 upstream, 1 model, no keys\n"
+    assert 'base_url = "https://api.groq.com/openai/v1"' in printed.out
+    assert "# no keys: everyone" in printed.out
+    assert printed.err == "the configuration is valid\n"
 
 
 def test_mistakes_go_to_stderr_and_the_exit_code_is_2(
@@ -125,7 +120,6 @@ def test_mistakes_go_to_stderr_and_the_exit_code_is_2(
         '--provider: there is no provider "deepsek" (did you mean deepseek?)',
         "it.toml: server.prot: is not a setting here (did you mean port?)",
         "it.toml: server.strict: must be true or false",
-        "3 mistakes",
     ]
 
 

@@ -73,7 +73,8 @@ FLAG = "--enable-auto-tool-choice and the --tool-call-parser of this model."
 CASES = {
     "well": (MODEL, SAYS, CALLS, 0, WELL),
     "key": (MODEL, [refusing(401, f"wrong key {KEY}")], CALLS, 1, [
-        "✗ answers  URL/v1 needs an API key, and none is set.", "Give it with --upstream-key env:NAME."]),
+        "✗ answers  URL/v1 needs an API key, and none is set.",
+        "Give it with --upstream-key env:NAME, or with api_key in its table."]),
     "quota": (MODEL, [refusing(402)], CALLS, 1, [
         "The account behind the key has no credit left: top it up, or use another key."]),
     "limit": (MODEL, [refusing(429)], CALLS, 1, [

@@ -32,7 +32,7 @@ SHORT = (
     "qwen has a context of 16,384 tokens, and coding agents need about 32,000. Start vLLM with --max-model-len 32768."
 )
 BY_CHAT = "URL/v1 is asked by chat completions"
-NO_KEY = "URL/v1 needs an API key, and none is set. Give it with --upstream-key env:NAME."
+NO_KEY = "URL/v1 needs an API key, and none is set. Give it with --upstream-key env:NAME, or with api_key in its table."
 
 
 NOT_READY = "! The upstream at URL/v1 answered 503. Look at the log of that server."
