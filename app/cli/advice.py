@@ -63,15 +63,15 @@ def some(names: Sequence[str]) -> str:
     return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
 
 
-def explained(code: str, cause: str, upstream: UpstreamSettings) -> tuple[str, str]:
-    """What failed, and what to do; empty where that is said."""
+def explained(code: str, cause: str, upstream: UpstreamSettings) -> str:
+    """What failed, and what to do, where the cause does not say it."""
     if code != "upstream_auth_error":
-        return cause, "" if cause.endswith("?") else _BY_CODE.get(code, "")
+        return cause if cause.endswith("?") else f"{cause} {_BY_CODE.get(code, '')}".strip()
     if upstream.api_key:
-        return f"{upstream.base_url} refuses the API key.", "Is it the right one for this server, and still valid?"
+        return f"{upstream.base_url} refuses the API key. Is it the right one for this server, and still valid?"
     name = provider_of(upstream.provider).key_variable or "NAME"
-    todo = f"Give it with --upstream-key env:{name}, or with api_key in its table."
-    return f"{upstream.base_url} needs an API key, and none is set.", todo
+    where = f"Give it with --upstream-key env:{name}, or with api_key in its table."
+    return f"{upstream.base_url} needs an API key, and none is set. {where}"
 
 
 def for_tools(provider: str | None) -> str:

@@ -28,8 +28,13 @@ _TOOL = {"type": "function", "name": "get_time", "description": "The time in a c
 _CALL = {"input": "What time is it in Paris? Call get_time.", "tools": [_TOOL]}
 _UNNAMED = "default"
 """The model that is asked for where none is known: servers of a single model often ignore the name."""
-_VERDICTS = {"error": "does not work", "warning": "works, with warnings", "ok": "works", "note": "was not asked"}
-_MARKS = {"ok": ("✓", "green"), "note": ("·", "dim"), "warning": ("!", "yellow"), "error": ("✗", "bold red")}
+_STATES = {
+    "error": ("✗", "bold red", "does not work"),
+    "warning": ("!", "yellow", "works, with warnings"),
+    "ok": ("✓", "green", "works"),
+    "note": ("·", "dim", "was not asked"),
+}
+"""How a step went: its mark, the colour of it, and what that says of the upstream. The worst comes first."""
 _LOOK = 10
 """Seconds that a look at a server may take."""
 
@@ -40,7 +45,6 @@ class Step(NamedTuple):
     state: str
     title: str
     message: str
-    advice: str = ""
 
 
 def examine(looked: Looked) -> int:
@@ -58,21 +62,14 @@ async def _all(looked: Looked, console: Console) -> int:
         states = set()
         async for step in _steps(looked, name, found):
             states.add(step.state)
-            _print(console, step)
-        failed = failed or "error" in states
-        worst = next((state for state in _VERDICTS if state in states), "note")
-        console.print(Text(f"  {_VERDICTS[worst]}\n", "bold"))
-    return 1 if failed else 0
-
-
-def _print(console: Console, step: Step) -> None:
-    """Prints a step: wrapped on a terminal, one line anywhere else."""
-    mark, style = _MARKS[step.state]
-    for head, words in ((f"  {mark} {step.title:<9}", step.message), (" " * 13, step.advice)):
-        if words:
-            lines = Text(wrapped(words, sys.stdout, head, " " * 13))
+            mark, style, _ = _STATES[step.state]
+            lines = Text(wrapped(step.message, sys.stdout, f"  {mark} {step.title:<9}", " " * 13))
             lines.stylize(style, 2, 3)
             console.print(lines, soft_wrap=True)
+        failed = failed or "error" in states
+        worst = next(state for state in _STATES if state in states)
+        console.print(Text(f"  {_STATES[worst][2]}\n", "bold"))
+    return 1 if failed else 0
 
 
 async def _steps(looked: Looked, name: str, found: Survey) -> AsyncIterator[Step]:
@@ -81,11 +78,10 @@ async def _steps(looked: Looked, name: str, found: Survey) -> AsyncIterator[Step
         yield Step("note", "answers", "callers send their own keys, so nothing can be asked here")
         return
     if found.error is not None:
-        told = explained(found.error.problem.code, found.error.cause, upstream)
-        yield Step("error", "server", *told)
+        yield Step("error", "server", explained(found.error.problem.code, found.error.cause, upstream))
         return
     if found.base_url != (upstream.base_url or ""):
-        yield Step("error", "server", f"has no API at {upstream.base_url}", f'Write base_url = "{found.base_url}".')
+        yield Step("error", "server", f'has no API at {upstream.base_url}. Write base_url = "{found.base_url}".')
         return
     listed = {model.name: model.context_window for model in found.models}
     yield (
@@ -107,20 +103,20 @@ async def _steps(looked: Looked, name: str, found: Survey) -> AsyncIterator[Step
     try:
         last, pieces, took = await _asked(state, {"model": model, **_HELLO})
         if error := last.get("error"):
-            yield Step("error", "answers", *explained(error["code"], error["message"], upstream))
+            yield Step("error", "answers", explained(error["code"], error["message"], upstream))
             return
         yield Step("ok", "answers", f"{called} in {took}")
         if pieces > 1:
             yield Step("ok", "streams", f"{pieces} pieces")
         else:
-            yield Step("warning", "streams", "the answer came in one piece", "A proxy on the way may hold it back.")
+            yield Step("warning", "streams", "the answer came in one piece: a proxy on the way may hold it back")
         last, _, took = await _asked(state, {"model": model, **_CALL})
         if error := last.get("error"):
-            yield Step("warning", "tools", error["message"], for_tools(found.provider))
+            yield Step("warning", "tools", f"{error['message']} {for_tools(found.provider)}")
         elif any(item["type"] == "function_call" for item in last["output"]):
             yield Step("ok", "tools", f"called one after {took}")
         else:
-            yield Step("warning", "tools", "it answered in words, and called none", for_tools(found.provider))
+            yield Step("warning", "tools", f"it answered in words, and called none. {for_tools(found.provider)}")
     finally:
         await state.close()
     window, configured = listed.get(called), models[model].context_window if model in models else None

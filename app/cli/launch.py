@@ -137,8 +137,7 @@ def _chosen(settings: Settings, choices: Sequence[Choice], wanted: str | None) -
     assert choice is not None  # noqa: S101 — a configuration has models
     upstream, error = settings.upstreams[choice.upstream], choice.survey.error
     if error is not None:
-        told = explained(error.problem.code, error.cause, upstream)
-        raise MissingError(" ".join(told).strip())
+        raise MissingError(explained(error.problem.code, error.cause, upstream))
     if choice.name == "*":
         advice = GET_MODEL.get(choice.survey.provider or "", "Name one with --model")
         raise MissingError(f"{upstream.base_url or upstream.provider} lists no models. {advice}")

@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 from pydantic import ValidationError
@@ -133,7 +133,7 @@ def doctor(
 @app.command()
 def launch(
     context: typer.Context,
-    agent: Annotated[str, typer.Argument(metavar="codex", help="The agent.")],
+    _agent: Annotated[Literal["codex"], typer.Argument(metavar="codex", help="The agent.")],
     words: Annotated[list[str] | None, typer.Argument(metavar="-- WORDS", help="Its own arguments.")] = None,
     config: Config = None,
     upstream: Upstream = None,
@@ -148,8 +148,6 @@ def launch(
     ] = False,
 ) -> None:
     """Run Codex on your models, with a server of its own. None of Codex's files is changed."""
-    if agent != "codex":
-        raise typer.BadParameter(f"there is no agent {agent}, only codex")
     from .launch import launch as run
 
     raise typer.Exit(run(read(context, within=5), model, words or [], prints=prints))

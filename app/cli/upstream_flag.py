@@ -35,8 +35,7 @@ class Looked(NamedTuple):
             return []
         found, upstream = self.found, self.settings.upstreams[GIVEN]
         if found.error is not None:
-            told = explained(found.error.problem.code, found.error.cause, upstream)
-            return [(" ".join(told).strip(), True)]
+            return [(explained(found.error.problem.code, found.error.cause, upstream), True)]
         if upstream.via in found.lacks:
             return [(f"{found.base_url} does not have {_NAMES[upstream.via]}. Use --via {found.via}.", True)]
         server = f" ({found.provider})" if found.provider else ""
