@@ -8,14 +8,14 @@ is never sent: no client could run half of one.
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from ..emitter.items import Closed, OpenCall, Position
+from msgspec.structs import replace
+
+from ..emitter.items import Closed, EventType, OpenCall, Position
 from ..types import events as e
 from ..types.response import ItemStatus, OutputItem
 
 MakeItem = Callable[[ItemStatus, str], OutputItem]
 """Makes the item of a call from its text or arguments."""
-MakeEvent = Callable[[str], e.Event]
-"""Makes an event from the whole text of a call."""
 
 
 class TextReader(Protocol):
@@ -34,11 +34,12 @@ class OpenText(OpenCall):
     """A call with a text."""
 
     def __init__(
-        self, position: Position, item: MakeItem, reader: TextReader, delta: type[e.CallEvent], done: MakeEvent
+        self, position: Position, item: OutputItem, text: str, reader: TextReader, delta: EventType, done: EventType
     ) -> None:
-        """`delta` is the type of the event of more text, `done` makes the one of the whole text."""
+        """`text` is the member of the item and of `done`, the event of the whole text; `delta` is the one of more."""
         super().__init__(position)
         self._item = item
+        self._name = text
         self._reader = reader
         self._delta = delta
         self._done = done
@@ -46,7 +47,7 @@ class OpenText(OpenCall):
 
     def begin(self) -> e.Events:
         """Added, with an empty text."""
-        return [self.position.item(e.OutputItemAdded, self._item("in_progress", ""))]
+        return [self.position.item(e.OutputItemAdded, self._item)]
 
     def add(self, arguments: str) -> e.Events:
         """More arguments, and the part of the text in them."""
@@ -60,10 +61,11 @@ class OpenText(OpenCall):
     def close(self, status: ItemStatus) -> Closed:
         """The finished call. A call that was cut gets no `done`: some clients run a tool on that event."""
         events = self._grow(self._reader.rest()) if status == "completed" else []
-        text = "".join(self._text)
-        item = self._item(status, text)
-        done = [self._done(text)] if status == "completed" else []
-        return item, [*events, *done, self.position.item(e.OutputItemDone, item)]
+        text = {self._name: "".join(self._text)}
+        if status == "completed":
+            events.append(self.position.within(self._done, **text))
+        item = replace(self._item, status=status, **text)
+        return item, [*events, self.position.item(e.OutputItemDone, item)]
 
     def _grow(self, text: str) -> e.Events:
         if not text:

@@ -101,15 +101,9 @@ def _told(item: CustomToolCallOutputItem, _: NameOf) -> PastOutput:
 
 def _open(carried: Carried, call_id: str, position: Position) -> OpenCall:
     name, namespace = carried.tool.name, carried.tool.namespace or UNSET
-
-    def item(status: ItemStatus, text: str) -> CustomToolCall:
-        return CustomToolCall(position.id, status, call_id, name, text, namespace)
-
-    def done(text: str) -> e.Event:
-        return position.within(InputDone, input=text)
-
+    item = CustomToolCall(position.id, "in_progress", call_id, name, "", namespace)
     reader = PatchReader() if name == _PATCH_TOOL else JsonString("input")
-    return OpenText(position, item, reader, InputDelta, done)
+    return OpenText(position, item, "input", reader, InputDelta, InputDone)
 
 
 CUSTOM = ToolType(

@@ -1,5 +1,6 @@
 """Function tools, sent as they are. Parameters that do not describe an object become the one property of an object."""
 
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -9,7 +10,7 @@ from ..emitter.items import OpenCall, Position
 from ..types import events as e
 from ..types.json import Json, is_object
 from ..types.request import Content
-from ..types.response import FunctionCall, ItemStatus
+from ..types.response import FunctionCall
 from .base import Carried, FunctionSpec, NamedCall, NamedTool, NameOf, PastOutput, PastOutputItem, ToolName, ToolType
 from .calls import OpenText
 
@@ -137,15 +138,10 @@ def _told(item: FunctionCallOutputItem, name_of: NameOf) -> PastOutput:
 
 def _open(carried: Carried, call_id: str, position: Position) -> OpenCall:
     name, namespace = carried.tool.name, carried.tool.namespace or UNSET
-
-    def item(status: ItemStatus, arguments: str) -> FunctionCall:
-        return FunctionCall(position.id, status, call_id, name, arguments, namespace)
-
-    def done(arguments: str) -> e.Event:
-        return position.within(e.FunctionCallArgumentsDone, name=name, arguments=arguments)
-
+    item = FunctionCall(position.id, "in_progress", call_id, name, "", namespace)
     reader = _Wrapped() if _wraps(carried) else _Plain()
-    return OpenText(position, item, reader, e.FunctionCallArgumentsDelta, done)
+    done = partial(e.FunctionCallArgumentsDone, name=name)
+    return OpenText(position, item, "arguments", reader, e.FunctionCallArgumentsDelta, done)
 
 
 def _wraps(carried: Carried) -> bool:
