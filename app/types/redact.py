@@ -41,12 +41,6 @@ def cleaned(text: str, secret: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-_MARKS = (
-    *("key", "authorization", "password", "secret", "token", "://", "bearer", "basic", "akia", "asia", "aiza", "eyj"),
-    *[f"{word}{end}" for word in ("am", "sk", "pk", "rk", "xai", "hf", "r8", "nvapi", "pplx", "gho", "ghp", "ghs",
-      "ghu", "pat", "xox") for end in "-_"],
-)  # fmt: skip
-"""A text with a key has one of these: looking for them takes a tenth of the time."""
 _SECRET_NAMES = ("apikey", "authorization", "password", "secret", "accesstoken")
 """Ends of the names of members that hold a secret, without hyphens and underscores."""
 _SEALED = frozenset({"encrypted_content", "signature", "thought_signature"})
@@ -89,7 +83,4 @@ def redacted(value: Any, name: str = "", *, pictures: bool = False) -> Any:
 
 def redacted_text(text: str) -> str:
     """The text without keys, however long it is: while a pattern is looked for, nothing else in the process runs."""
-    low = text.lower()
-    if not any([mark in low for mark in _MARKS]):
-        return text
     return "\n".join([without_keys(line) for line in text.split("\n")])

@@ -1,7 +1,7 @@
 """The Response resource, its output items, and their ids. What still grows is in `emitter/items.py`."""
 
-import os
 import time
+from secrets import token_hex
 from typing import Any, Literal
 
 import msgspec
@@ -9,19 +9,12 @@ from msgspec import UNSET, UnsetType
 
 from .json import Json
 
-_LETTERS = bytes(ord("abcdefghijklmnopqrstuvwxyz0123456789"[byte % 36]) for byte in range(256))
-"""The letter for each byte."""
-
 
 def new_id(prefix: str) -> str:
     """A new id. Those of responses hold the time, so that logs sort."""
     if prefix == "resp":
-        return f"resp_AM-{time.time_ns() // 1_000_000}-{_letters(8)}"
-    return f"{prefix}_AM-{_letters(12)}"
-
-
-def _letters(count: int) -> str:
-    return os.urandom(count).translate(_LETTERS).decode()
+        return f"resp_AM-{time.time_ns() // 1_000_000}-{token_hex(4)}"
+    return f"{prefix}_AM-{token_hex(6)}"
 
 
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
