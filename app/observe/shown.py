@@ -4,7 +4,6 @@ import asyncio
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from threading import Semaphore
 from typing import Any, NamedTuple
@@ -21,8 +20,6 @@ _WORDS = 160
 """Characters of what was said in a row of the list."""
 _CALLS = 8
 """Names of called tools there."""
-_PAUSE = 2
-"""Seconds without data that are told."""
 _WAITING = 64
 """Turns that wait to be written. Where a disk is slower than that, turns are left out."""
 _LEFT_OUT = "… (not JSON)"
@@ -131,7 +128,6 @@ def row(kept: Kept) -> Json:
         "said": facts.said,
         "answered": facts.answered,
         "calls": facts.calls[:_CALLS],
-        "more_calls": len(facts.calls[_CALLS:]),
         "tokens": tokens if fields.get("input_tokens") is not None else None,
         "first_ms": fields.get("first_token_ms"),
         "total_ms": fields.get("duration_ms"),
@@ -168,7 +164,6 @@ def _ask(ask: AskRecord, kept: Kept, *, may_know: bool) -> Json:
         "at": _ms(ask.began, kept),
         "first": _ms(times[0], kept) if times and ask.problem is None else None,
         "end": None if ended is None else _ms(ended, kept),
-        "pauses": [(_ms(one, kept), _ms(two, kept)) for one, two in pairwise(times) if two - one >= _PAUSE],
         "status": ask.status,
         "error": None if ask.problem is None else ask.problem.message,
         "cause": redacted_text(ask.cause) if may_know else "",

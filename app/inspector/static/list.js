@@ -44,7 +44,7 @@ export function turnList(place, filter, changed) {
   }
 
   function link(row) {
-    const calls = row.calls.slice(0, 3).join(", ") + (row.calls.length + row.more_calls > 3 ? " …" : "");
+    const calls = row.calls.slice(0, 3).join(", ") + (row.calls.length > 3 ? " …" : "");
     const parts = [
       ["model", row.model || "no model"],
       ["outcome", outcomeOf(row)],

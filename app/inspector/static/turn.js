@@ -159,7 +159,6 @@ function timing({ asks, row, events: all }) {
     const name = [asks.length > 1 ? `ask ${index + 1}` : "ask", upstreamOf(ask)].filter(Boolean).join(" ");
     phases.push([`${name}: ${ask.error ? "refused" : "waiting"}`, ask.at, ask.first ?? ask.end ?? end]);
     if (ask.first !== null) phases.push([`${name}: receiving`, ask.first, ask.end]);
-    phases.push(...ask.pauses.map(([from, to]) => [`${name}: silent`, from, to]));
   }
   if (all.length) phases.push(["events to the client", all[0].at, all.at(-1).at]);
   const lines = phases.map(([name, from, to]) => {
@@ -167,7 +166,7 @@ function timing({ asks, row, events: all }) {
     bar.style.marginLeft = `${(100 * from) / end}%`;
     bar.style.width = `${Math.max((100 * (to - from)) / end, 0.5)}%`;
     const cells = [name, ms(from), ms(to - from), bar].map((cell) => h("td", {}, cell));
-    return h("tr", { className: name.endsWith("silent") ? "silent" : "" }, ...cells);
+    return h("tr", {}, ...cells);
   });
   const table = h("div", { className: "timing" }, grid(["Phase", "From", "Takes", "When"], lines));
   return [note(`The whole turn: ${ms(end)}.`), table];
