@@ -7,7 +7,7 @@ it and goes on. Nothing is stored, so the reference of a result is its address. 
 import asyncio
 import html
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, NamedTuple
 
@@ -15,7 +15,7 @@ import aiohttp
 from msgspec import Meta
 
 from ..settings.tables import SearchSettings
-from ..types.json import Json
+from ..types.json import Json, as_text, without
 from ..types.json import decode as decode_answer
 from ..types.parse import decode, shaped
 from ..types.problems import refuse
@@ -116,9 +116,7 @@ async def search(call: Call) -> None:
     filters = options.filters or SearchFilters()
     done = await asyncio.gather(*[_search(backend, words, filters) for words in searches[:_MOST]])
     texts = [text for text, _ in done] + [_time(each.utc_offset) for each in times[: _MOST - len(done)]]
-    others = [
-        name for name, given in (raw.get("commands") or {}).items() if given and name not in ("search_query", "time")
-    ]
+    others = [name for name, given in without(raw.get("commands") or {}, "search_query", "time").items() if given]
     texts += [f"`{name[:64]}` is not available on this server." for name in others[:_MOST]]
     if (count := len(searches) + len(times)) > _MOST:
         texts.append(f"Only the first {_MOST} of {count} commands were run.")
@@ -138,7 +136,7 @@ async def _search(settings: SearchSettings, words: SearchWords, filters: SearchF
         return f"The query was not searched: it is longer than {_LONGEST} characters.", []
     allowed = _domains(filters.allowed_domains) or (_NO_PAGES if filters.allowed_domains else ())
     domains, blocked = _domains(words.domains) or allowed, _domains(filters.blocked_domains)
-    found = await _asked(settings, _Query(text, words.recency, domains, blocked, settings.results))
+    found = await _asked(settings, _fields(settings, text, words.recency, domains, blocked))
     if isinstance(found, str):
         return f'The search for "{text}" failed: {found}.', []
     pages = [_read(entry) for entry in found if _is_page(entry, domains, allowed, blocked)][: settings.results]
@@ -162,36 +160,6 @@ def _time(offset: str) -> str:
     return f"The time at UTC{offset} is {here:%A, %Y-%m-%d %H:%M:%S}."
 
 
-class _Query(NamedTuple):
-    """One search."""
-
-    text: str
-    days: int | None
-    """Only what is not older."""
-    domains: tuple[str, ...]
-    """Only pages of these; of all if empty."""
-    blocked: tuple[str, ...]
-    """No pages of these."""
-    most: int
-    """Results."""
-
-    @property
-    def words(self) -> str:
-        """The text, for servers that know domains only as words of it."""
-        sites = " OR ".join(f"site:{domain}" for domain in self.domains)
-        return f"{self.text} {f'({sites})' if len(self.domains) > 1 else sites}".strip()
-
-    @property
-    def period(self) -> str:
-        """The shortest period that holds all the days, if there is one."""
-        return next((name for most, name in _PERIODS if self.days is not None and self.days <= most), "")
-
-    @property
-    def since(self) -> str:
-        """The first of the days."""
-        return "" if self.days is None else f"{datetime.now(UTC) - timedelta(days=min(self.days, 36_525)):%Y-%m-%d}"
-
-
 class _Server(NamedTuple):
     """A kind of server that searches."""
 
@@ -199,8 +167,6 @@ class _Server(NamedTuple):
     path: str
     header: str
     """Of its key."""
-    fields: Callable[[_Query], Json]
-    """What it is asked; empty values are not sent."""
     takes_json: bool = False
     results: tuple[str, ...] = ("results",)
     """Where its answer has them."""
@@ -208,44 +174,42 @@ class _Server(NamedTuple):
 
 _BRAVE = "https://api.search.brave.com"
 _SERVERS = {
-    "searxng": _Server(
-        "", "/search", "authorization",
-        lambda query: {"q": query.words, "format": "json", "time_range": query.period},
-    ),
-    "brave": _Server(
-        _BRAVE, "/res/v1/web/search", "x-subscription-token",
-        lambda query: {
-            "q": query.words, "count": query.most, "text_decorations": "false", "result_filter": "web",
-            "freshness": query.period and f"p{query.period[0]}",
-        },
-        results=("web", "results"),
-    ),
-    "exa": _Server(
-        "https://api.exa.ai", "/search", "x-api-key",
-        lambda query: {
-            "query": query.text, "numResults": query.most, "startPublishedDate": query.since,
-            "includeDomains": query.domains, "excludeDomains": query.blocked,
-            "contents": {"highlights": True, "text": {"maxCharacters": _SNIPPET}},
-        },
-        takes_json=True,
-    ),
-    "tavily": _Server(
-        "https://api.tavily.com", "/search", "authorization",
-        lambda query: {
-            "query": query.text, "max_results": query.most, "start_date": query.since,
-            "include_domains": query.domains, "exclude_domains": query.blocked,
-        },
-        takes_json=True,
-    ),
-}  # fmt: skip
+    "searxng": _Server("", "/search", "authorization"),
+    "brave": _Server(_BRAVE, "/res/v1/web/search", "x-subscription-token", results=("web", "results")),
+    "exa": _Server("https://api.exa.ai", "/search", "x-api-key", takes_json=True),
+    "tavily": _Server("https://api.tavily.com", "/search", "authorization", takes_json=True),
+}
 
 
-async def _asked(settings: SearchSettings, query: _Query) -> list[Any] | str:
+def _fields(
+    settings: SearchSettings, text: str, days: int | None, domains: Sequence[str], blocked: Sequence[str]
+) -> Json:
+    """What such a server is asked: not older than `days`, of these domains, or of all; empty values are not sent."""
+    sites = " OR ".join([f"site:{domain}" for domain in domains])
+    words = f"{text} {f'({sites})' if len(domains) > 1 else sites}".strip()
+    period = next((name for most, name in _PERIODS if days is not None and days <= most), "")
+    since = "" if days is None else f"{datetime.now(UTC) - timedelta(days=min(days, 36_525)):%Y-%m-%d}"
+    match settings.backend:
+        case "searxng":
+            return {"q": words, "format": "json", "time_range": period}
+        case "brave":
+            about: Json = {"text_decorations": "false", "result_filter": "web", "freshness": period and f"p{period[0]}"}
+            return {"q": words, "count": settings.results, **about}
+        case "exa":
+            contents = {"highlights": True, "text": {"maxCharacters": _SNIPPET}}
+            about = {"startPublishedDate": since, "includeDomains": domains, "excludeDomains": blocked}
+            return {"query": text, "numResults": settings.results, "contents": contents, **about}
+        case _:
+            about = {"start_date": since, "include_domains": domains, "exclude_domains": blocked}
+            return {"query": text, "max_results": settings.results, **about}
+
+
+async def _asked(settings: SearchSettings, fields: Json) -> list[Any] | str:
     """What the server found; or why nothing, as far as a client may know."""
     server = _SERVERS[settings.backend]
     headers = {"accept": "application/json", **with_key(server.header, settings.api_key.get_secret_value())}
-    fields = {name: value for name, value in server.fields(query).items() if value}
-    method, given = ("POST", {"json": fields}) if server.takes_json else ("GET", {"params": fields})
+    asked = {name: value for name, value in fields.items() if value}
+    method, given = ("POST", {"json": asked}) if server.takes_json else ("GET", {"params": asked})
     url = f"{settings.base_url or server.base_url}{server.path}"
     try:
         async with (
@@ -269,23 +233,26 @@ def _is_page(entry: Any, domains: Sequence[str], allowed: Sequence[str], blocked
     url = str(member(entry, "url"))
     if (found := _URL.fullmatch(url)) is None or not url.isprintable():
         return False
-    host = f".{found['host'].lower()}"
-    wanted = all(not names or host.endswith(tuple(f".{name}" for name in names)) for names in (domains, allowed))
-    return wanted and not host.endswith(tuple(f".{name}" for name in blocked))
+    host = found["host"].lower()
+    return all(not names or _is_of(host, names) for names in (domains, allowed)) and not _is_of(host, blocked)
+
+
+def _is_of(host: str, domains: Sequence[str]) -> bool:
+    return f".{host}".endswith(tuple([f".{domain}" for domain in domains]))
 
 
 def _read(entry: Json) -> Json:
     highlights = entry.get("highlights")  # Exa's, of pages without a text
-    joined = " … ".join(map(str, highlights)) if isinstance(highlights, list) else ""
-    texts = [entry.get(name) for name in ("content", "description", "text")]
-    snippet = _plain(next((text for text in texts if text and isinstance(text, str)), joined), _SNIPPET)
-    url, title = entry["url"], _plain(entry.get("title"), 300)
+    texts = [as_text(entry.get(name)) for name in ("content", "description", "text")]
+    texts += map(str, highlights) if isinstance(highlights, list) and not any(texts) else []
+    snippet = _plain(" … ".join(filter(None, texts)), _SNIPPET)
+    url, title = entry["url"], _plain(as_text(entry.get("title")), 300)
     return {"type": "text_result", "ref_id": url, "url": url, "title": title or url, "snippet": snippet}
 
 
-def _plain(text: Any, most: int) -> str:
+def _plain(text: str, most: int) -> str:
     """The text on one line, without markup and letters that nobody sees, and not longer than this."""
-    text = html.unescape(_TAG.sub("", text[: 4 * most] if isinstance(text, str) else ""))
+    text = html.unescape(_TAG.sub("", text[: 4 * most]))
     text = "".join(letter if letter.isprintable() or letter in _JOINERS else " " for letter in text)
     text = " ".join(text.split())
     return text if len(text) <= most else f"{text[: most - 1]}…"
