@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 from ..settings.tables import Caller, ServerSettings
@@ -23,8 +22,6 @@ _MOST = 20
 """Warnings in a line."""
 _LONGEST = 250
 _LONGEST_NAME = 200
-_UNCUT = 10_000
-"""Columns where there is no terminal."""
 _QUIET = 60
 """Seconds between two warnings about an upstream."""
 _warned: dict[str, tuple[float, int]] = {}
@@ -55,7 +52,7 @@ class _Json(logging.Formatter):
 
 
 class _Text(logging.Formatter):
-    """A line for people: of a turn in columns, as many as the terminal has room for; uncut where there is none."""
+    """A line for people: of a turn in columns."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -78,12 +75,13 @@ class _Text(logging.Formatter):
         return f"{self._painted(clock, 2)}  {self._painted(word, _COLOURS.get(kind, 36))}  " + "\n".join(lines)
 
     def _columns(self, fields: Mapping[str, Any]) -> str:
-        """What stands behind the time and the status, 16 columns from the left; cut where the terminal ends."""
+        """What stands behind the time and the status. Who asks about a request that failed knows its id."""
         model, upstream = fields.get("model", ""), fields.get("upstream")
         about = _cut(f"{_cut(model, 24)} → {upstream}" if upstream else model, 32)
         if fields["finish"] in ("failed", "refused"):
             tries = sum(fields.get("retries", {}).values()) + 1
             words = [_SUBJECT.sub("", fields.get("cause", "")) + (f" (tried {tries} times)" if tries > 1 else "")]
+            words.append(fields["request_id"])
         else:
             tokens = " → ".join([f"{fields[name]:,}" for name in ("input_tokens", "output_tokens") if name in fields])
             words = [f"{tokens:<12}", f"{_seconds(fields.get('duration_ms')):<6}"]
@@ -95,10 +93,7 @@ class _Text(logging.Formatter):
                 words.append(f"first {_seconds(fields['first_token_ms'])}")
             if "cached_tokens" in fields:
                 words.append(f"{fields['cached_tokens']:,} cached")
-        width = get_terminal_size().columns - 16 if sys.stderr.isatty() else _UNCUT
-        line = _cut("  ".join([f"{about:<20}", *words]), width)
-        whole = f"{line}  {fields['request_id']}"
-        return whole if len(whole) <= width else line
+        return "  ".join([f"{about:<20}", *words]).rstrip()
 
     def _painted(self, text: str, colour: int) -> str:
         return f"\x1b[{colour}m{text}\x1b[0m" if self._colours else text

@@ -9,9 +9,8 @@ Several processes add their counts up in the folder that PROMETHEUS_MULTIPROC_DI
 import os
 import platform
 from collections.abc import Collection, Mapping
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
@@ -59,12 +58,6 @@ _answered: set[str] = set()
 """Names behind `*` that have answered."""
 
 
-@cache
-def _row(metric: Any, *labels: str) -> Any:
-    """The row of a metric: to look one up takes longer than to count."""
-    return metric.labels(*labels)
-
-
 def count_turn(turn: "Turn", caller: Caller, models: Collection[str], took: float, cost: float | None) -> None:
     """Counts a turn that has ended. `models`: the names in the configuration."""
     route, usage, code = turn.route, turn.usage, turn.problem.code if turn.problem else ""
@@ -72,38 +65,38 @@ def count_turn(turn: "Turn", caller: Caller, models: Collection[str], took: floa
     finish = turn.finish
     model = _named(turn.request.model, models, answered=finish in {"completed", "incomplete"})
     about = (model, settings.provider or settings.via)
-    _row(_requests, model, upstream, finish).inc()
-    _row(_duration, *about, code).observe(took)
-    _row(_warnings, model).inc(len(turn.warned))
-    _row(_open, upstream).set(route.upstream.breaker.is_open)
+    _requests.labels(model, upstream, finish).inc()
+    _duration.labels(*about, code).observe(took)
+    _warnings.labels(model).inc(len(turn.warned))
+    _open.labels(upstream).set(route.upstream.breaker.is_open)
     if finish == "refused":
-        _row(_rejected, code).inc()
+        _rejected.labels(code).inc()
     if finish == "disconnected":
-        _row(_disconnects, model).inc()
+        _disconnects.labels(model).inc()
     if finish == "failed" and turn.exchange is not None and code not in _OURS:
         count_error(upstream, code)
     for name, count in turn.retries.items():
-        _row(_retries, name).inc(count)
+        _retries.labels(name).inc(count)
     if turn.first_at is not None:
-        _row(_first, *about).observe(turn.first_at - turn.signals.began)
+        _first.labels(*about).observe(turn.first_at - turn.signals.began)
     if usage is not None:
-        _row(_tokens, *about, "input", caller.name).observe(usage.input_tokens)
-        _row(_tokens, *about, "output", caller.name).observe(usage.output_tokens)
-        _row(_cached, model, upstream).inc(usage.input_tokens_details.cached_tokens)
+        _tokens.labels(*about, "input", caller.name).observe(usage.input_tokens)
+        _tokens.labels(*about, "output", caller.name).observe(usage.output_tokens)
+        _cached.labels(model, upstream).inc(usage.input_tokens_details.cached_tokens)
     if cost is not None:
-        _row(_cost, model, upstream, caller.name).inc(cost)
+        _cost.labels(model, upstream, caller.name).inc(cost)
 
 
 def count_refused(problem: Problem | None) -> None:
     """Counts a request that was refused before its turn, or whose client left."""
-    _row(_requests, "none", "none", "refused" if problem else "disconnected").inc()
+    _requests.labels("none", "none", "refused" if problem else "disconnected").inc()
     if problem is not None:
-        _row(_rejected, problem.code).inc()
+        _rejected.labels(problem.code).inc()
 
 
 def count_error(upstream: str, code: str) -> None:
     """Counts an ask that this upstream has refused, or an answer that it has broken off."""
-    _row(_errors, upstream, code).inc()
+    _errors.labels(upstream, code).inc()
 
 
 def page(breakers: Mapping[str, Breaker]) -> bytes:

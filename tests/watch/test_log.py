@@ -31,12 +31,12 @@ upstreams = ["dead", "there"]
 SEARCH = {"type": "file_search", "vector_store_ids": ["v"]}
 CAUSE = "The upstream at http://127.0.0.1:9/v1 refused the connection. Is it running?"
 TOKENS = r"\d+ → \d+ {3,}\d\.\d\d s"
-FIRST = r"( +(first \d\.\d\d s|f.*…))?"
+FIRST = r"( +first \d\.\d\d s)?"
 OK = {"finish": "completed", "status": 200, "upstream": "there"}
 TURNS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
     (
         {"model": "small", "tools": [SEARCH]},
-        rf"200   small → there         {TOKENS} +warned: file_search(…|{FIRST})",
+        rf"200   small → there         {TOKENS} +warned: file_search{FIRST}",
         OK,
     ),
     (
@@ -46,22 +46,22 @@ TURNS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
     ),
     (
         {"model": "both"},
-        rf"200   both → there          {TOKENS} +after dead failed( *…|{FIRST})",
+        rf"200   both → there          {TOKENS} +after dead failed{FIRST}",
         {**OK, "retries": {"dead": 2}, "cause": CAUSE},
     ),
     (
         {"model": "dead", "stream": True},
-        r"502   dead → dead           refused the connection\. Is it running\? \(t…",
+        r"502   dead → dead           refused the connection\. Is it running\? \(tried 2 times\)  req_\S+",
         {"finish": "refused", "status": 502, "error": "upstream_error", "cause": CAUSE, "stream": True},
     ),
     (
         {"model": "small", "input": "cut", "stream": True},
-        "fail  small → there         The model's server ended its answer witho…",
+        r"fail  small → there         The model's server ended its answer without saying why.*  req_\S+",
         {"finish": "failed", "status": 200, "error": "server_error"},
     ),
     (
         {"model": "small", "input": "cut"},
-        "502   small → there         The model's server ended its answer witho…",
+        r"502   small → there         The model's server ended its answer without saying why.*  req_\S+",
         {"finish": "failed", "status": 502, "error": "upstream_error"},
     ),
     (
@@ -71,7 +71,7 @@ TURNS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
     ),
     (
         {"model": "no\x1b[31m\nmodel"},
-        r"404   no\?\[31m model         The model `no\?\[31m model` does not exist …",
+        r"404   no\?\[31m model         The model `no\?\[31m model` does not exist .*  req_\S+",
         {"finish": "refused", "status": 404, "error": "model_not_found"},
     ),
 ]
@@ -87,10 +87,10 @@ def post(url: str, body: dict[str, Any]) -> str:
     return httpx.post(f"{url}/responses", json={"input": "Hi", **body}, timeout=30).headers["x-request-id"]
 
 
-def test_a_turn_is_one_aligned_line_of_eighty_columns(tmp_path: Path) -> None:
+def test_a_turn_is_one_aligned_line(tmp_path: Path) -> None:
     file = tmp_path / "am-proxy.toml"
     file.write_text(MODELS)
-    with terminal([*SERVE, str(file), "--port", "0"], folder=tmp_path, columns=80) as screen:
+    with terminal([*SERVE, str(file), "--port", "0"], folder=tmp_path, columns=200) as screen:
         screen.wait_for("Try it:")
         url = re.findall(r"ready: (\S+)", screen.text)[0]
         for body, _, _ in TURNS:
@@ -99,7 +99,7 @@ def test_a_turn_is_one_aligned_line_of_eighty_columns(tmp_path: Path) -> None:
         shown = [line[10:] for line in screen.lines if re.match(r"\d\d:\d\d:\d\d  ", line)]
         assert screen.colours("fail  small") >= {"brown"}, "pyte's name for yellow"
     warnings = [line for line in shown if "WARNING" in line]
-    assert warnings == [f"WARNING  upstream dead at {CAUSE.removeprefix('The upstream at ')}"[:70]], "one a minute"
+    assert warnings == [f"WARNING  upstream dead at {CAUSE.removeprefix('The upstream at ')}"], "one a minute"
     lines = [line for line in shown if line not in warnings]
     assert [line for line, (_, told, _) in zip(lines, TURNS, strict=True) if not re.fullmatch(told, line)] == []
 
