@@ -24,13 +24,11 @@ _LONGEST = 250
 _LONGEST_NAME = 200
 _QUIET = 60
 """Seconds between two warnings about an upstream."""
-_warned: dict[str, tuple[float, int]] = {}
-"""By upstream: when there was a warning, and how many asks have failed since."""
+_warned: dict[str, float] = {}
+"""By upstream: until when there is no other warning."""
 _COLOURS = {"WARNING": 33, "ERROR": 31, "failed": 33, "refused": 33, "completed": 32, "counted": 32, "searched": 32}
 _ENDED = {"failed": "fail", "disconnected": "gone", "incomplete": "cut"}
 """What stands for the status of an answer that began with 200."""
-_SUBJECT = re.compile(r"The upstream at (its provider's address|\S+) ")
-"""How causes begin; a line names the upstream anyway."""
 _QUOTED = re.compile(r"'([^']{1,60})'")
 """What a warning is about, such as a type of tools."""
 
@@ -56,8 +54,7 @@ class _Text(logging.Formatter):
 
     def __init__(self) -> None:
         super().__init__()
-        wanted = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-        self._colours = not os.environ.get("NO_COLOR") and (wanted or bool(os.environ.get("FORCE_COLOR")))
+        self._colours = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
 
     def format(self, record: logging.LogRecord) -> str:
         clock = time.strftime("%H:%M:%S", time.localtime(record.created))
@@ -67,8 +64,7 @@ class _Text(logging.Formatter):
             rest = self._columns(fields)
         else:
             word = kind = record.levelname
-            words = ": ".join([record.getMessage(), *map(str, fields.values())])
-            rest = without_keys(getattr(record, "words", words))
+            rest = without_keys(": ".join([record.getMessage(), *map(str, fields.values())]))
         lines = [_printable(rest)]
         if record.exc_info:
             lines += map(_printable, without_keys(self.formatException(record.exc_info)).split("\n"))
@@ -80,7 +76,7 @@ class _Text(logging.Formatter):
         about = _cut(f"{_cut(model, 24)} → {upstream}" if upstream else model, 32)
         if fields["finish"] in ("failed", "refused"):
             tries = sum(fields.get("retries", {}).values()) + 1
-            words = [_SUBJECT.sub("", fields.get("cause", "")) + (f" (tried {tries} times)" if tries > 1 else "")]
+            words = [fields.get("cause", "") + (f" (tried {tries} times)" if tries > 1 else "")]
             words.append(fields["request_id"])
         else:
             tokens = " → ".join([f"{fields[name]:,}" for name in ("input_tokens", "output_tokens") if name in fields])
@@ -154,17 +150,11 @@ def log_turn(fields: Mapping[str, Any]) -> None:
 
 
 def log_failing(upstream: str, cause: str) -> None:
-    """A warning about an upstream, once a minute while it fails."""
+    """A warning about an upstream, at most once a minute."""
     now = time.monotonic()
-    last, more = _warned.get(upstream, (float("-inf"), 0))
-    if now < last + _QUIET:
-        _warned[upstream] = last, more + 1
-        return
-    _warned[upstream] = now, 0
-    cause = f"{without_keys(cause)} ({more} more failed since the last warning)" if more else without_keys(cause)
-    subject = f"upstream {upstream}"
-    words = cause.replace("The upstream", subject, 1) if _SUBJECT.match(cause) else f"{subject}: {cause}"
-    log.warning("upstream fails", extra={"fields": {"upstream": upstream, "cause": cause}, "words": words})
+    if now >= _warned.get(upstream, now):
+        _warned[upstream] = now + _QUIET
+        log.warning("upstream fails", extra={"fields": {"upstream": upstream, "cause": without_keys(cause)}})
 
 
 def _printable(text: str) -> str:
