@@ -51,15 +51,18 @@ class Kind(StrEnum):
     """Its arguments may continue, and another item was begun after it."""
 
 
+_NOT_BESIDE_TEXT = frozenset({Kind.REASONING, Kind.WHOLE_CALL})
+_NOT_BESIDE_REASONING = frozenset({Kind.MESSAGE, Kind.WHOLE_CALL})
+_NOT_BESIDE_OTHERS = _NOT_BESIDE_TEXT | _NOT_BESIDE_REASONING
 CLOSES: Mapping[type[d.Delta], frozenset[Kind]] = {
-    d.TextDelta: frozenset({Kind.REASONING, Kind.WHOLE_CALL}),
-    d.RefusalDelta: frozenset({Kind.REASONING, Kind.WHOLE_CALL}),
-    d.AnnotationAdded: frozenset({Kind.REASONING, Kind.WHOLE_CALL}),
-    d.ReasoningDelta: frozenset({Kind.MESSAGE, Kind.WHOLE_CALL}),
-    d.ThoughtEnded: frozenset({Kind.MESSAGE, Kind.REASONING, Kind.WHOLE_CALL}),
-    d.CallOpened: frozenset({Kind.MESSAGE, Kind.REASONING, Kind.WHOLE_CALL}),
-    d.ImageWritten: frozenset({Kind.MESSAGE, Kind.REASONING, Kind.WHOLE_CALL}),
-    d.SearchMade: frozenset({Kind.MESSAGE, Kind.REASONING, Kind.WHOLE_CALL}),
+    d.TextDelta: _NOT_BESIDE_TEXT,
+    d.RefusalDelta: _NOT_BESIDE_TEXT,
+    d.AnnotationAdded: _NOT_BESIDE_TEXT,
+    d.ReasoningDelta: _NOT_BESIDE_REASONING,
+    d.ThoughtEnded: _NOT_BESIDE_OTHERS,
+    d.CallOpened: _NOT_BESIDE_OTHERS,
+    d.ImageWritten: _NOT_BESIDE_OTHERS,
+    d.SearchMade: _NOT_BESIDE_OTHERS,
 }
 """The kinds of items that a delta closes when it opens one. A delta without a row opens no item. The end of a thought
 opens one only for provider state that waits."""
@@ -100,14 +103,8 @@ _AT_A_LIMIT: Mapping[Kind, Outcome] = {
     Kind.NEWEST_CALL: "incomplete",
     Kind.EARLIER_CALL: CUT_IN_SEVERAL_CALLS,
 }
-_FAILED: Mapping[Kind, Outcome] = {
-    Kind.MESSAGE: "incomplete",
-    Kind.REASONING: "incomplete",
-    Kind.WHOLE_CALL: "dropped",
-    Kind.NEWEST_CALL: "dropped",
-    Kind.EARLIER_CALL: "dropped",
-}
 _DROPPED: Mapping[Kind, Outcome] = dict.fromkeys(Kind, "dropped")
+_FAILED: Mapping[Kind, Outcome] = {**_DROPPED, Kind.MESSAGE: "incomplete", Kind.REASONING: "incomplete"}
 ENDINGS: Mapping[Reason, Ending] = {
     "end": Ending(e.ResponseCompleted, "completed", _COMPLETED, writes_state=True),
     "length": Ending(e.ResponseIncomplete, "incomplete", _AT_A_LIMIT, "max_output_tokens"),
