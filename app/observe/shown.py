@@ -115,23 +115,17 @@ def text_of(item: Json) -> str:
 
 
 def row(kept: Kept) -> Json:
-    """A row of the list."""
-    fields, facts = kept.fields, facts_of(kept)
-    tokens = {name: fields.get(f"{name}_tokens") or 0 for name in ("input", "cached", "output", "reasoning")}
+    """A row of the list: the line in the log, and what it was about."""
+    facts = facts_of(kept)
     return {
+        **without(kept.fields, "cause", "warnings"),
         "number": kept.number,
-        "id": fields.get("request_id"),
         "began": round(kept.began, 3),
         "state": "running" if kept.runs else "ended",
         "model": facts.model,
-        **{name: fields.get(name) for name in ("upstream", "key", "finish", "status", "error")},
         "said": facts.said,
         "answered": facts.answered,
         "calls": facts.calls[:_CALLS],
-        "tokens": tokens if fields.get("input_tokens") is not None else None,
-        "first_ms": fields.get("first_token_ms"),
-        "total_ms": fields.get("duration_ms"),
-        "cost": fields.get("cost_estimate"),
         "asks": len(kept.asks),
     }
 

@@ -55,13 +55,13 @@ export async function feed(told, state, signal) {
 export async function send(body, changed, signal) {
   const began = performance.now();
   const at = () => performance.now() - began;
-  const row = { model: body.model, state: "running", finish: "", status: null, tokens: null, first_ms: null };
+  const row = { model: body.model, state: "running", finish: "" };
   const detail = { row, request: body, asks: [], events: [], response: null, problem: null, fields: {}, warnings: [] };
   changed(detail);
   try {
     const given = { method: "POST", headers: headers(), body: JSON.stringify(body), signal };
     const answer = await fetch("/v1/responses", given);
-    row.id = answer.headers.get("x-request-id");
+    row.request_id = answer.headers.get("x-request-id");
     row.upstream = answer.headers.get("x-am-upstream");
     row.status = answer.status;
     detail.warnings = JSON.parse(answer.headers.get("x-am-warnings") ?? "[]");
@@ -72,7 +72,7 @@ export async function send(body, changed, signal) {
         if (data === "[DONE]") continue;
         const event = JSON.parse(data);
         detail.events.push({ at: at(), event });
-        if (typeof event.delta === "string") row.first_ms ??= at();
+        if (typeof event.delta === "string") row.first_token_ms ??= at();
         detail.response = event.response ?? detail.response;
         detail.warnings.push(...(event.x_am_warnings ?? []));
         changed(detail);
@@ -83,18 +83,17 @@ export async function send(body, changed, signal) {
   } catch (error) {
     row.finish = error.name === "AbortError" ? "stopped" : `failed: ${error.message}`;
   }
-  row.tokens = tokensOf(detail.response?.usage);
-  Object.assign(row, { state: "ended", total_ms: at(), error: detail.problem?.error?.code ?? null });
+  Object.assign(row, { state: "ended", duration_ms: at(), error: detail.problem?.error?.code },
+    tokensOf(detail.response?.usage));
   changed(detail);
   return detail;
 }
 
 function tokensOf(usage) {
-  if (!usage) return null;
   return {
-    input: usage.input_tokens,
-    output: usage.output_tokens,
-    cached: usage.input_tokens_details?.cached_tokens ?? 0,
-    reasoning: usage.output_tokens_details?.reasoning_tokens ?? 0,
+    input_tokens: usage?.input_tokens,
+    output_tokens: usage?.output_tokens,
+    cached_tokens: usage?.input_tokens_details?.cached_tokens,
+    reasoning_tokens: usage?.output_tokens_details?.reasoning_tokens,
   };
 }

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { count, h, money, ms } from "./dom.js";
-import { outcomeOf, wordsOf } from "./turn.js";
+import { outcomeOf, tokensOf, wordsOf } from "./turn.js";
 
 const CHOICES = ["model", "finish", "call", "key"];
 const FIELDS = ["text", "longer", ...CHOICES];
@@ -28,9 +28,9 @@ export function turnList(place, filter, changed) {
   const value = (name) => filter.elements[name].value.trim();
 
   function passes(row) {
-    const words = [row.id, row.model, row.said, row.answered, row.error, ...row.calls].join("\n").toLowerCase();
+    const words = [row.request_id, row.model, row.said, row.answered, row.error, ...row.calls].join("\n").toLowerCase();
     if (value("text") && !found?.has(row.number) && !words.includes(value("text").toLowerCase())) return false;
-    if (value("longer") && !(row.total_ms >= 1000 * Number(value("longer")))) return false;
+    if (value("longer") && !(row.duration_ms >= 1000 * Number(value("longer")))) return false;
     return CHOICES.every((name) => !value(name) || valuesOf[name](row).includes(value(name)));
   }
 
@@ -51,8 +51,8 @@ export function turnList(place, filter, changed) {
       ["said", wordsOf(row)],
       ["called", calls && `→ ${calls}`],
       ["dim", [new Date(1000 * row.began).toLocaleTimeString(),
-        row.tokens && `${count(row.tokens.input)} → ${count(row.tokens.output)}`, row.total_ms && ms(row.total_ms),
-        money(row.cost), row.asks > 1 && `${row.asks} asks`, row.key !== "anyone" && row.key]
+        tokensOf(row), row.duration_ms && ms(row.duration_ms), money(row.cost_estimate),
+        row.asks > 1 && `${row.asks} asks`, row.key !== "anyone" && row.key]
         .filter(Boolean).join(" · ")],
     ];
     const spans = parts.map(([name, text]) => (text ? h("span", { className: name }, text) : null));
@@ -62,9 +62,9 @@ export function turnList(place, filter, changed) {
 
   function group([number, all]) {
     if (all.length === 1) return link(all[0]);
-    const total = (name) => all.reduce((sum, row) => sum + (row.tokens?.[name] ?? 0), 0);
+    const total = (name) => all.reduce((sum, row) => sum + (row[name] ?? 0), 0);
     const failed = all.filter((row) => row.finish === "failed" || row.finish === "refused").length;
-    const tokens = `${count(total("input"))} → ${count(total("output"))}`;
+    const tokens = `${count(total("input_tokens"))} → ${count(total("output_tokens"))}`;
     const words = [`Conversation of ${all.length} turns`, tokens, failed && `${failed} failed`];
     const some = opened.has(number) ? all : all.slice(0, AT_ONCE);
     const more = h("button", { type: "button", className: "plain", onclick: () => (opened.add(number), draw()) },
@@ -178,7 +178,7 @@ export function turnList(place, filter, changed) {
       all[Math.min(Math.max(here + by, 0), all.length - 1)]?.focus();
     },
     row: (number) => rows.get(number),
-    byId: (id) => [...rows.values()].find((row) => row.id === id && row.state === "ended"),
+    byId: (id) => [...rows.values()].find((row) => row.request_id === id && row.state === "ended"),
     turnsOf: (conversation) => [...rows.values()].filter((row) => row.conversation === conversation).length,
   };
 }

@@ -102,7 +102,7 @@ export function form(about, sent) {
     const { detail, view } = await run(asked, answer, mine.signal);
     if (stopping !== mine) return;
     stop.disabled = true;
-    const all = await sent(detail.row.id);
+    const all = await sent(detail.row.request_id);
     if (all && stopping === mine) view.show({ ...all, warnings: detail.warnings });
   });
   get("/v1/models").then(({ data }) => {

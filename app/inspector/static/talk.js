@@ -9,13 +9,13 @@ const UNSEEN = new Set(["client_metadata", "generate", "metadata"]); // settings
 /** The element that shows these turns. */
 export function talkView(number, turns) {
   const rows = turns.map(({ row }) => row);
-  const total = (name) => rows.reduce((sum, row) => sum + (row.tokens?.[name] ?? 0), 0);
-  const cost = rows.reduce((sum, row) => sum + (row.cost ?? 0), 0);
+  const total = (name) => rows.reduce((sum, row) => sum + (row[name] ?? 0), 0);
+  const cost = total("cost_estimate");
   const outputs = byCall(turns.flatMap((turn) => itemsOf(turn.new)), isOutput);
   const calls = byCall(turns.flatMap((turn) => [...itemsOf(turn.new), ...itemsOf(turn.output)]), isCall);
-  const figures = [`${rows.length} turns`, `${count(total("input"))} tokens in`,
-    total("input") ? `${Math.floor((100 * total("cached")) / total("input"))} % cached` : "",
-    `${count(total("output"))} out`, `${ms(rows.reduce((sum, row) => sum + (row.total_ms ?? 0), 0))} in turns`,
+  const figures = [`${rows.length} turns`, `${count(total("input_tokens"))} tokens in`,
+    total("input_tokens") ? `${Math.floor((100 * total("cached_tokens")) / total("input_tokens"))} % cached` : "",
+    `${count(total("output_tokens"))} out`, `${ms(total("duration_ms"))} in turns`,
     cost ? `${money(cost)} estimated` : ""];
   return h("div", { className: "turn talk-view" },
     h("header", {}, h("h2", {}, `Conversation ${number}`), h("span", { className: "grow" }),
@@ -27,13 +27,12 @@ export function talkView(number, turns) {
 function table(turns) {
   const names = ["Turn", "Words or calls", "In", "Cached", "Out", "First token", "Total", "Outcome"];
   const lines = turns.map(({ row }, index) => {
-    const { tokens } = row;
+    const { input_tokens: read, cached_tokens: cached = 0, output_tokens: written } = row;
     const words = row.calls.length ? `→ ${row.calls.join(", ")}` : row.answered || wordsOf(row);
-    const before = turns[index - 1]?.row.tokens?.cached ?? 0;
-    const lost = tokens && tokens.cached < before / 2;
-    const cells = [words, tokens ? count(tokens.input) : "", tokens?.cached ? count(tokens.cached) : lost ? "lost" : "",
-      tokens ? count(tokens.output) : "", row.first_ms ? ms(row.first_ms) : "", row.total_ms ? ms(row.total_ms) : "",
-      outcomeOf(row)];
+    const lost = read !== undefined && cached < (turns[index - 1]?.row.cached_tokens ?? 0) / 2;
+    const cells = [words, ...[read, cached || undefined, written].map((tokens) => (tokens === undefined ? "" : count(tokens))),
+      ...[row.first_token_ms, row.duration_ms].map((time) => (time ? ms(time) : "")), outcomeOf(row)];
+    if (lost && !cached) cells[2] = "lost";
     const classes = ["words", "", lost ? "lost" : "", "", "", "", "outcome"];
     const jump = h("a", { href: `#turn/${row.number}` }, String(index + 1));
     return h("tr", { data: { finish: row.finish } }, h("td", {}, jump),

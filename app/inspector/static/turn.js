@@ -24,19 +24,23 @@ export const isPrepared = ({ asks, finish }) => asks === 0 && finish === "comple
 /** The name of an upstream for people: `--upstream` gives it no name of its own. */
 export const upstreamOf = ({ upstream }) => (upstream === "upstream" ? "" : upstream ?? "");
 
+export const tokensOf = ({ input_tokens: read, output_tokens: written }) =>
+  (read === undefined ? "" : `${count(read)} → ${count(written)}`);
+
 export function figures(row) {
-  const { tokens } = row;
-  const took = (row.total_ms ?? 0) - (row.first_ms ?? 0);
-  const speed = tokens?.output > 1 && took >= 100 ? `${count(Math.round((1000 * tokens.output) / took))} tokens/s` : "";
+  const { input_tokens: read, output_tokens: written, cached_tokens: cached, reasoning_tokens: thought } = row;
+  const { first_token_ms: first, duration_ms: whole, cost_estimate: cost } = row;
+  const took = (whole ?? 0) - (first ?? 0);
+  const speed = written > 1 && took >= 100 ? `${count(Math.round((1000 * written) / took))} tokens/s` : "";
   return [
     upstreamOf(row) && `upstream ${upstreamOf(row)}`,
-    row.first_ms ? `first token ${ms(row.first_ms)}` : "",
-    row.total_ms ? `total ${ms(row.total_ms)}` : "",
-    tokens ? `${count(tokens.input)} → ${count(tokens.output)} tokens` : "",
-    tokens?.cached ? `${Math.floor((100 * tokens.cached) / tokens.input)} % cached` : "",
-    tokens?.reasoning ? `${count(tokens.reasoning)} reasoning` : "",
+    first ? `first token ${ms(first)}` : "",
+    whole ? `total ${ms(whole)}` : "",
+    tokensOf(row) && `${tokensOf(row)} tokens`,
+    cached ? `${Math.floor((100 * cached) / read)} % cached` : "",
+    thought ? `${count(thought)} reasoning` : "",
     speed,
-    row.cost ? `${money(row.cost)} estimated` : "",
+    cost ? `${money(cost)} estimated` : "",
   ].filter(Boolean).join(" · ");
 }
 
@@ -152,7 +156,7 @@ function gist(event) {
 
 /** Where the time went: each phase as a bar on one scale. */
 function timing({ asks, row, events: all }) {
-  const end = Math.max(row.total_ms ?? 0, ...asks.map((ask) => ask.end ?? ask.at), all.at(-1)?.at ?? 0, 0.001);
+  const end = Math.max(row.duration_ms ?? 0, ...asks.map((ask) => ask.end ?? ask.at), all.at(-1)?.at ?? 0, 0.001);
   const phases = [];
   if (asks.length) phases.push(["reading and translating", 0, asks[0].at]);
   for (const [index, ask] of asks.entries()) {
