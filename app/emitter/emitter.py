@@ -4,8 +4,8 @@ A response is talking until exactly one last event was returned, then over. The 
 objects as the `output_item.done` events.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Protocol
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from ..types import events as e
 from ..types.json import Json
@@ -37,17 +37,8 @@ from .rules import (
     Reason,
 )
 
-
-class Tools(Protocol):
-    """What the emitter needs of the tools of a turn."""
-
-    def allows(self, name: str) -> bool:
-        """Whether the client allows a call of this function."""
-        ...
-
-    def open_call(self, name: str, call_id: str, place: Callable[[str], Position]) -> OpenCall:
-        """The open item for a call of this function. `place` gives it a position, by the prefix of its id."""
-        ...
+if TYPE_CHECKING:
+    from ..tools.table import Tools
 
 
 class Emitter:
@@ -56,7 +47,7 @@ class Emitter:
     def __init__(
         self,
         lifecycle: Lifecycle,
-        tools: Tools,
+        tools: "Tools",
         *,
         raw_reasoning: bool = False,
         seal: Seal | None = None,
