@@ -4,32 +4,22 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
-from starlette.types import Receive, Send
-
-from ..history.compaction import is_summary, role_of, user_message
+from ..history.compaction import is_summary, kept, role_of, user_message
 from ..types.events import Event, LastEvent, RelayedLast
 from ..types.json import Json, encode
 from ..types.parse import decode
-from ..types.problems import refuse
 from ..types.response import new_id
 from .endpoint import Call
-from .responses import run_turn
-from .sse import HeaderList, WholeClient
+from .responses import WholeClient, run_turn
 
 _KEPT = 256_000
 """Characters of the user's messages that a client gets to keep: about 64,000 tokens."""
-_NO_ANSWER = "This request asks for a summary, and for no answer: a summary is an answer."
 _CUT = "The summary was cut off at a limit of the model."
 
 
 async def compact(call: Call) -> None:
     """One request: a turn that only writes a summary, with another body around its answer."""
     raw = decode(call.body)
-    if raw.get("generate") is False:
-        raise refuse("invalid_value", _NO_ANSWER, "generate")
-    options = raw.get("prompt_cache_options")
-    if isinstance(options, dict) and options.get("prewarm") is True:
-        raise refuse("invalid_value", _NO_ANSWER, "prompt_cache_options")
     items = raw.get("input")
     if isinstance(items, str):
         items = [user_message(items)]
@@ -41,8 +31,8 @@ async def compact(call: Call) -> None:
 class _Client(WholeClient):
     """A client that gets a compaction, and not a response."""
 
-    def __init__(self, items: Any, receive: Receive, send: Send, headers: HeaderList, **more: Any) -> None:
-        super().__init__(receive, send, headers, **more)
+    def __init__(self, items: Any, call: Call) -> None:
+        super().__init__(call)
         self._items = items
         self._cut: Sequence[str] = ()
 
@@ -64,14 +54,10 @@ class _Client(WholeClient):
 
 def _kept(items: list[Any]) -> list[Json]:
     """The newest messages of the user as they were posted, behind the last summary, which covers or follows others."""
-    room = _KEPT
-    kept: list[Json] = []
-    for item in reversed(items):
-        room -= len(encode(item)) if role_of(item) == "user" else 0
-        if is_summary(item) or room < 0:
-            break
-        if role_of(item) == "user":
-            content = item["content"]
-            parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
-            kept.append({"id": item.get("id") or new_id("msg"), **user_message(parts), "status": "completed"})
-    return kept[::-1]
+    last = max([at for at, item in enumerate(items) if is_summary(item)], default=-1)
+    messages: list[Json] = []
+    for item in kept([each for each in items[last + 1 :] if role_of(each) == "user"], _KEPT):
+        content = item["content"]
+        parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
+        messages.append({"id": item.get("id") or new_id("msg"), **user_message(parts), "status": "completed"})
+    return messages

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple
 
 from starlette.datastructures import Headers
@@ -11,10 +11,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ..observe.log import log
 from ..settings.tables import Caller
 from ..turns.limits import Slot
+from ..types.json import Json
 from ..types.problems import ProblemError
 from ..types.response import new_id
 from .body import Body, LeftError
-from .sse import answer_problem, refuse_upgrade
+from .sse import answer, json_answer, problem_response, refuse_upgrade
 from .state import State
 
 _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
@@ -46,11 +47,11 @@ class Middleware:
             await send(message)
 
         try:
-            answer = self._state.hosts.answer(scope)
-            if answer is not None and scope["type"] == "websocket":
-                await refuse_upgrade(answer, scope, receive, sent)
+            refusal = self._state.hosts.answer(scope)
+            if refusal is not None and scope["type"] == "websocket":
+                await refuse_upgrade(refusal, scope, receive, sent)
             else:
-                await (answer or self._app)(scope, receive, sent)
+                await (refusal or self._app)(scope, receive, sent)
         except Exception:  # FastAPI has answered, by `on_fault`
             log.exception("request %s", scope["request_id"])
         return None
@@ -66,9 +67,14 @@ class Call(NamedTuple):
     caller: Caller
     slot: Slot
     """It may be freed before the request ends."""
-    headers: list[tuple[bytes, bytes]]
+    headers: dict[str, str]
     """For every answer to this caller: what its limits leave it."""
     body: bytes
+
+    async def answer(self, body: Json, headers: Mapping[str, str], finish: str, model: str | None) -> None:
+        """Answers without a turn."""
+        await answer(self.send, json_answer(body, {**self.headers, **headers}))
+        self.state.ended(self.scope, self.caller, finish, model=model)
 
 
 class Endpoint:
@@ -82,26 +88,18 @@ class Endpoint:
         """One request."""
         state, server = self._state, self._state.settings.server
         given = Headers(scope=scope)
-        body, slot = Body(receive, given, state.reading), None
-        headers: list[tuple[bytes, bytes]] = []
-        caller, request_id, data = Caller(), scope["request_id"], b""
+        body, caller, data = Body(receive, given, state.reading), Caller(), b""
         try:
             caller = state.callers.caller(given)
-            try:
-                slot = state.limits.enter(caller, server)
-            finally:
+            with state.limits.slot(caller, server) as slot:
                 headers = state.limits.headers(caller)
-            data = await body.read(server.max_body_bytes)
-            await self._serve(Call(state, scope, receive, send, caller, slot, headers, data))
+                data = await body.read(server.max_body_bytes)
+                await self._serve(Call(state, scope, receive, send, caller, slot, headers, data))
         except ProblemError as error:
-            if slot is not None:
-                state.limits.leave(slot)
+            headers = state.limits.headers(caller)
             if not await body.drop():
-                headers.append((b"connection", b"close"))
-            await answer_problem(send, error.problem, headers)
-            state.ended(request_id, caller, "refused", error.problem, body=data)
+                headers["connection"] = "close"
+            await answer(send, problem_response(error.problem, headers))
+            state.ended(scope, caller, "refused", error.problem, body=data)
         except LeftError:
-            state.ended(request_id, caller, "disconnected")
-        finally:
-            if slot is not None:
-                state.limits.leave(slot)
+            state.ended(scope, caller, "disconnected")

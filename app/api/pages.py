@@ -8,9 +8,8 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from ..observe.metrics import page
 from ..settings.tables import Caller, ModelSettings
 from ..types.json import Json
-from ..types.problems import Problem, refuse
+from ..types.problems import Problem, ProblemError, refuse
 from .openapi import document
-from .sse import problem_response
 from .state import State
 
 _INSTRUCTIONS = """\
@@ -78,16 +77,12 @@ _STATELESS = (
     "This server is stateless: it keeps no responses. Send the conversation so far in `input`, and `store: false`."
 )
 _NOT_FOR_ALL = "Metrics are shown only to callers with a key of this server that may use all models."
-_UPGRADE_REQUIRED = Problem(
+UPGRADE_REQUIRED = Problem(
     code="upgrade_required",
     message="This is the Responses API of AM Proxy. It takes POST here, or a websocket where this server allows it. "
     "GET /v1/models lists the models, and GET /openapi.json describes the API.",
 )
-
-
-def upgrade_required() -> Response:
-    """The answer where there is no websocket. Any status but 426 makes Codex try again for seconds."""
-    return problem_response(_UPGRADE_REQUIRED, {"upgrade": "websocket", "connection": "upgrade"})
+"""There is no websocket. Any status but 426 makes Codex try again for seconds."""
 
 
 def pages(state: State) -> APIRouter:
@@ -95,14 +90,13 @@ def pages(state: State) -> APIRouter:
 
     async def called(request: Request, response: Response) -> Caller:
         caller = state.callers.caller(request.headers)
-        for name, value in state.limits.headers(caller):
-            response.headers[name.decode()] = value.decode()
+        response.headers.update(state.limits.headers(caller))
         return caller
 
     By = Annotated[Caller, Depends(called)]
 
-    async def no_upgrade() -> Response:
-        return upgrade_required()
+    async def no_upgrade() -> None:
+        raise ProblemError(UPGRADE_REQUIRED)
 
     async def nothing_stored(_caller: By) -> None:
         raise refuse("not_found", _STATELESS)

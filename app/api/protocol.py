@@ -7,20 +7,18 @@ import asyncio
 import re
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
-from websockets.http11 import Request
-from websockets.server import ServerProtocol
 
 from ..types.json import encode
 from ..types.problems import Problem
 from ..types.response import new_id
 
 _MOST = 64 * 1024
-_MOST_LATE = 32 * 1024 * 1024
 _TIME = 10
 """Seconds for a head to arrive."""
 _OFFER = re.compile(rb"\r\n(?:upgrade:[ \t]*h2c[^\r\n]*|http2-settings:[^\r\n]*)(?=\r\n)", re.IGNORECASE)
 _CONNECTION = re.compile(rb"\r\nconnection:[ \t]*[^\r\n]*upgrade[^\r\n]*(?=\r\n)", re.IGNORECASE)
 _SOCKET = re.compile(rb"\r\nupgrade:[ \t]*websocket[ \t]*\r\n", re.IGNORECASE)
+_VERSION = re.compile(rb"\r\nsec-websocket-version:[ \t]*13[ \t]*\r\n", re.IGNORECASE)
 _REFUSAL = (
     b"content-type: application/json\r\nconnection: close\r\nopenai-processing-ms: 0\r\n"
     b"x-request-id: %b\r\ncontent-length: %d\r\n\r\n"
@@ -32,8 +30,6 @@ class Protocol(HttpToolsProtocol):
 
     head: bytes = b""
     """What has arrived of the next head."""
-    late: int = 0
-    """Bytes that came behind an answer, and belong to its request."""
     bare: int = 0
     """Bytes of a request's body in a row that hold nothing of it: trailers, or extensions of its chunks."""
     timer: asyncio.TimerHandle | None = None
@@ -42,7 +38,7 @@ class Protocol(HttpToolsProtocol):
         """Holds back a head until it is whole; a body goes on as it comes."""
         cycle = self.cycle
         if cycle is not None and cycle.more_body:  # type: ignore[redundant-expr] # it is None before the first
-            return self.late_body(data) if cycle.response_complete else self.early_body(data)
+            return self.body_received(data)
         self.head = self.head + data if self.head else data.lstrip(b"\r\n")  # some send an empty line behind a body
         end = self.head.find(b"\r\n\r\n")
         if end > _MOST or (end < 0 and len(self.head) > _MOST):
@@ -54,33 +50,22 @@ class Protocol(HttpToolsProtocol):
         self.stop_timer()
         self.bare = 0
         head, rest, self.head = self.head[: end + 2], self.head[end + 2 :], b""
-        if _SOCKET.search(head) and _CONNECTION.search(head) and not _is_offer(head):
+        if _SOCKET.search(head) and _CONNECTION.search(head) and not _VERSION.search(head):
             return self.refuse("invalid_http", "This is not an offer of a websocket, version 13.")
         if _OFFER.search(head):
             head = _CONNECTION.sub(b"", _OFFER.sub(b"", head))
         return super().data_received(head + rest)
 
-    def early_body(self, data: bytes) -> None:
-        """A piece of a body. uvicorn keeps all trailers."""
+    def body_received(self, data: bytes) -> None:
+        """A piece of a body. uvicorn keeps all its trailers, and does not say where one ends that nobody reads."""
         cycle, had = self.cycle, len(self.cycle.body)
-        super().data_received(data)
-        self.bare = 0 if len(cycle.body) > had else self.bare + len(data)
-        if self.bare > _MOST and cycle.more_body:
-            self.transport.close()
-
-    def late_body(self, data: bytes) -> None:
-        """The rest of a body, behind its answer: it is dropped, for a while. uvicorn does not say where it ends."""
-        cycle = self.cycle
-        self.late += len(data)
-        if self.late > _MOST_LATE:
-            return self.transport.close()
-        if self.timer is None:
+        if cycle.response_complete and self.timer is None:
             self.timer = self.loop.call_later(_TIME, self.transport.close)
         super().data_received(data)
         if self.cycle is not cycle:  # a next request has begun
-            self.stop_timer()
-            self.late = 0
-        return None
+            return self.stop_timer()
+        self.bare = 0 if len(cycle.body) > had or cycle.response_complete else self.bare + len(data)
+        return self.transport.close() if self.bare > _MOST and cycle.more_body else None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has gone."""
@@ -108,11 +93,3 @@ class Protocol(HttpToolsProtocol):
             self.transport.write(STATUS_LINE[problem.status] + _REFUSAL % (new_id("req").encode(), len(told)) + told)
             self.transport.close()
         return None
-
-
-def _is_offer(head: bytes) -> bool:
-    """Whether the library would open this websocket: it refuses in plain text."""
-    handshake = ServerProtocol()
-    handshake.receive_data(head + b"\r\n")
-    offers = [event for event in handshake.events_received() if isinstance(event, Request)]
-    return bool(offers) and handshake.accept(offers[0]).status_code == 101

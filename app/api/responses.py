@@ -1,6 +1,7 @@
-"""`POST /v1/responses`."""
+"""`POST /v1/responses`, and the two ways in which a response reaches a client over HTTP."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from msgspec.structs import replace
 from starlette.datastructures import Headers
@@ -9,15 +10,88 @@ from ..dialects.exchange import new_exchange
 from ..emitter.response import Lifecycle
 from ..history.compaction import read
 from ..tools.table import SHAPES
+from ..turns.attempts import without_refused
 from ..turns.signals import Client
 from ..turns.turn import Turn, refuse_if_strict
-from ..types.json import Json
+from ..types.events import Event, LastEvent, RelayedLast
+from ..types.json import Json, encode
 from ..types.parse import decode
-from ..types.problems import ProblemError
+from ..types.problems import Problem, ProblemError
 from ..upstreams.errors import explained, of_key
 from ..upstreams.port import UpstreamError
 from .endpoint import Call
-from .sse import StreamClient, WholeClient, answer, warned
+from .sse import answer, frames, json_answer, problem_response, warned
+
+DONE = b"data: [DONE]\n\n"
+"""The end of a stream. The specification requires it; every client ignores it."""
+_STREAM = {
+    "content-type": "text/event-stream; charset=utf-8",
+    "cache-control": "no-store",
+    "x-accel-buffering": "no",
+}
+
+
+class _Client:
+    """A client over HTTP."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+
+    async def send(self, data: bytes) -> None:
+        """A piece of the answer, and not the last."""
+        await self._call.send({"type": "http.response.body", "body": data, "more_body": True})
+
+    async def refuse(self, problem: Problem) -> None:
+        """An HTTP error."""
+        await answer(self._call.send, problem_response(problem, self._call.headers))
+
+    async def left(self) -> None:
+        """Return when the client has left."""
+        while (await self._call.receive())["type"] != "http.disconnect":
+            pass
+
+    def _known(self, upstream: str, warnings: Sequence[str]) -> dict[str, str]:
+        """The headers of an answer by this upstream, with these warnings."""
+        shown = upstream.encode("ascii", "backslashreplace").decode() if self._call.caller.knows_names else ""
+        return {**self._call.headers, **({"x-am-upstream": shown} if shown else {}), **warned(warnings)}
+
+
+class StreamClient(_Client):
+    """A client that gets events as they come."""
+
+    streams = True
+    encode = staticmethod(frames)
+
+    async def start(self, warnings: Sequence[str], upstream: str) -> None:
+        """The status line."""
+        headers = Headers({**_STREAM, **self._known(upstream, warnings)})
+        await self._call.send({"type": "http.response.start", "status": 200, "headers": headers.raw})
+
+    async def finish(self, data: bytes, _warnings: Sequence[str]) -> None:
+        """The last piece, with its warnings in it."""
+        await self._call.send({"type": "http.response.body", "body": data + DONE, "more_body": False})
+
+
+class WholeClient(_Client):
+    """A client that gets the response at the end."""
+
+    streams = False
+
+    async def start(self, warnings: Sequence[str], upstream: str) -> None:
+        """The status line comes with the answer."""
+        self._warnings, self._upstream = warnings, upstream
+
+    def encode(self, events: Sequence[Event], warnings: Sequence[str] = ()) -> bytes:
+        """The response in the last of these events; its warnings are in the header."""
+        last = events[-1]
+        if isinstance(last, RelayedLast):
+            return encode(last.body["response"])
+        return encode(last.response) if isinstance(last, LastEvent) else b""
+
+    async def finish(self, data: bytes, warnings: Sequence[str]) -> None:
+        """The response."""
+        headers = self._known(self._upstream, [*self._warnings, *warnings])
+        await answer(self._call.send, json_answer(data, headers))
 
 
 def respond(call: Call) -> Awaitable[None]:
@@ -26,10 +100,9 @@ def respond(call: Call) -> Awaitable[None]:
     return run_turn(call, raw, StreamClient if raw.get("stream") is True else WholeClient)
 
 
-async def run_turn(call: Call, raw: Json, client: Callable[..., Client], *, sums_up: bool = False) -> None:
+async def run_turn(call: Call, raw: Json, client: Callable[[Call], Client], *, sums_up: bool = False) -> None:
     """The turn for a body, answered to a client of this kind. `sums_up`: also where its server could do it."""
-    made = client(call.receive, call.send, call.headers, names_upstream=call.caller.knows_names)
-    turn = turn_of(call, raw, made, sums_up=sums_up)
+    turn = turn_of(call, raw, client(call), sums_up=sums_up)
     with call.state.running(turn, call.caller, call.body):
         await turn.run()
 
@@ -59,7 +132,7 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
         for_codex=headers.get("originator", "").lower().startswith("codex"),
         may_know=caller.may_know,
         watched=state.record.notes and not caller.is_guest,
-        released=lambda: state.limits.leave(call.slot),
+        released=partial(state.limits.free, call.slot),
         ended=lambda ended: state.note(ended, caller, span),
         conversation=conversation,
         sums_up=sums_up,
@@ -73,15 +146,19 @@ async def count(call: Call) -> None:
     request, warnings, _ = read(decode(call.body), sealer, SHAPES)
     route = call.state.catalog.routes(request.model, call.caller)[0]
     model = await route.upstream.known(route.model)
-    exchange = new_exchange(request, model, route.dialect, Lifecycle(request), sealer)
-    warnings = exchange.warnings if route.dialect.relays else [*warnings, *exchange.warnings]
-    refuse_if_strict(call.state.settings.server, warnings)
-    try:
-        tokens = await route.upstream.count(exchange.body, route.key)
-    except UpstreamError as failed:
-        error = of_key(failed, route.key)
-        raise ProblemError(explained(error.problem, error.cause) if call.caller.may_know else error.problem) from None
-    by = b"estimated" if tokens is None else b"upstream"
-    told = {"object": "response.input_tokens", "input_tokens": tokens or route.dialect.tokens(exchange.body)}
-    await answer(call.send, 200, told, [*call.headers, *warned(warnings), (b"x-am-token-count", by)])
-    call.state.ended(call.scope["request_id"], call.caller, "counted", model=request.model)
+    while True:
+        exchange = new_exchange(request, model, route.dialect, Lifecycle(request), sealer and sealer.fresh())
+        told = exchange.warnings if route.dialect.relays else [*warnings, *exchange.warnings]
+        refuse_if_strict(call.state.settings.server, told)
+        try:
+            tokens = await route.upstream.count(exchange.body, route.key)
+        except UpstreamError as failed:
+            error = of_key(failed, route.key)
+            if (again := without_refused(model, error.problem)) is None:
+                why = explained(error.problem, error.cause) if call.caller.may_know else error.problem
+                raise ProblemError(why) from None
+            model = again
+            continue
+        body = {"object": "response.input_tokens", "input_tokens": tokens or route.dialect.tokens(exchange.body)}
+        by = {"x-am-token-count": "upstream" if tokens else "estimated"}
+        return await call.answer(body, {**warned(told), **by}, "counted", request.model)

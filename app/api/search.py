@@ -23,7 +23,7 @@ from ..types.request import Shape
 from ..upstreams.http import session, text_of, with_key
 from ..upstreams.model_list import member
 from .endpoint import Call
-from .sse import answer, warned
+from .sse import warned
 
 _MOST = 12
 """Commands that are run."""
@@ -123,8 +123,7 @@ async def search(call: Call) -> None:
     share = min(request.max_output_tokens or 10_000, 50_000) * 4 // max(len(texts), 1)  # four characters a token
     output = "\n\n".join([text if len(text) <= share else f"{text[:share]}\n[cut off]" for text in texts])
     told = {"output": output or "There was nothing to do.", "results": [each for _, found in done for each in found]}
-    await answer(call.send, 200, told, [*call.headers, *warned([_NO_LOCATION] if options.user_location else [])])
-    call.state.ended(call.scope["request_id"], call.caller, "searched", model=request.model)
+    await call.answer(told, warned([_NO_LOCATION] if options.user_location else []), "searched", request.model)
 
 
 async def _search(settings: SearchSettings, words: SearchWords, filters: SearchFilters) -> tuple[str, list[Json]]:

@@ -1,4 +1,4 @@
-"""Events -> bytes, and the two ways in which a response reaches a client over HTTP."""
+"""Events -> bytes, and whole answers: also those that tell of a problem, at any path."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,17 +7,15 @@ from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from ..types.events import Event, LastEvent, Relayed, RelayedLast
+from ..turns.turn import fault_of_ours
+from ..types.events import Event, Relayed, RelayedLast
 from ..types.json import encode
 from ..types.problems import Problem, ProblemError
 from .body import ACCEPTED
 
-HeaderList = Sequence[tuple[bytes, bytes]]
-DONE = b"data: [DONE]\n\n"
-"""The end of a stream. The specification requires it; every client ignores it."""
 _LINE_ENDS = (
     ("\u2028".encode(), b"\\u2028"),
     ("\u2029".encode(), b"\\u2029"),
@@ -28,11 +26,6 @@ _ROOM = 4000
 """Bytes of warnings in a header: clients and proxies read about 8,000 in all."""
 _LONGEST = 500
 """Characters of one."""
-_STREAM = (
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),
-)
 
 
 def data_of(event: Event) -> bytes:
@@ -65,97 +58,41 @@ def escaped(text: bytes) -> bytes:
     return text
 
 
-def warned(warnings: Sequence[str]) -> list[tuple[bytes, bytes]]:
+def warned(warnings: Sequence[str]) -> dict[str, str]:
     """The header with these warnings, if there are any: ASCII, and no longer than clients read."""
     if not warnings:
-        return []
+        return {}
     told: list[str] = []
     for warning in warnings:
         told.append(warning[:_LONGEST])
         if len(json.dumps(told)) > _ROOM:
             told[-1] = f"and {len(warnings) - len(told) + 1} more, in the server's log"
             break
-    return [(b"x-am-warnings", json.dumps(told).encode())]
+    return {"x-am-warnings": json.dumps(told)}
 
 
-async def answer(send: Send, status: int, body: Any, headers: HeaderList = ()) -> None:
+def json_answer(body: Any, headers: Mapping[str, str] | None = None, status: int = 200) -> Response:
     """A whole answer of JSON."""
-    data = body if isinstance(body, bytes) else encode(body)
-    sent = [(b"content-type", b"application/json"), (b"content-length", str(len(data)).encode()), *headers]
-    await send({"type": "http.response.start", "status": status, "headers": sent})
-    await send({"type": "http.response.body", "body": data})
+    return Response(body if isinstance(body, bytes) else encode(body), status, headers, "application/json")
 
 
-async def answer_problem(send: Send, problem: Problem, headers: HeaderList = ()) -> None:
-    """The problem as an HTTP error."""
-    own = [(name.encode(), value.encode()) for name, value in headers_of(problem).items()]
-    await answer(send, problem.status, problem.body(), [*own, *headers])
+_OF_PROBLEMS = {
+    "unsupported_encoding": {"accept-encoding": ACCEPTED},
+    "upgrade_required": {"upgrade": "websocket", "connection": "upgrade"},
+}
+"""Headers, by the code of a problem."""
 
 
-class _Client:
-    """A client over HTTP."""
-
-    def __init__(self, receive: Receive, send: Send, headers: HeaderList = (), *, names_upstream: bool = False) -> None:
-        """`headers` of every answer to this caller; `names_upstream`: it may know which upstream answers."""
-        self._receive = receive
-        self._send = send
-        self._headers = headers
-        self._names_upstream = names_upstream
-
-    async def send(self, data: bytes) -> None:
-        """A piece of the answer, and not the last."""
-        await self._send({"type": "http.response.body", "body": data, "more_body": True})
-
-    async def refuse(self, problem: Problem) -> None:
-        """An HTTP error."""
-        await answer_problem(self._send, problem, self._headers)
-
-    async def left(self) -> None:
-        """Return when the client has left."""
-        while (await self._receive())["type"] != "http.disconnect":
-            pass
-
-    def _known(self, upstream: str) -> list[tuple[bytes, bytes]]:
-        """The headers of an answer by this upstream."""
-        named = [(b"x-am-upstream", upstream.encode("ascii", "backslashreplace"))]
-        return [*self._headers, *(named if upstream and self._names_upstream else ())]
+def problem_response(problem: Problem, headers: Mapping[str, str] = {}) -> Response:
+    """The problem as an answer; also to the offer of a websocket."""
+    wait = {} if problem.retry_after is None else {"retry-after": str(problem.retry_after)}
+    return json_answer(problem.body(), {**wait, **_OF_PROBLEMS.get(problem.code, {}), **headers}, problem.status)
 
 
-class StreamClient(_Client):
-    """A client that gets events as they come."""
-
-    streams = True
-    encode = staticmethod(frames)
-
-    async def start(self, warnings: Sequence[str], upstream: str) -> None:
-        """The status line."""
-        headers = [*_STREAM, *self._known(upstream), *warned(warnings)]
-        await self._send({"type": "http.response.start", "status": 200, "headers": headers})
-
-    async def finish(self, data: bytes, _warnings: Sequence[str]) -> None:
-        """The last piece, with its warnings in it."""
-        await self._send({"type": "http.response.body", "body": data + DONE, "more_body": False})
-
-
-class WholeClient(_Client):
-    """A client that gets the response at the end."""
-
-    streams = False
-
-    async def start(self, warnings: Sequence[str], upstream: str) -> None:
-        """The status line comes with the answer."""
-        self._warnings, self._upstream = warnings, upstream
-
-    def encode(self, events: Sequence[Event], warnings: Sequence[str] = ()) -> bytes:
-        """The response in the last of these events; its warnings are in the header."""
-        last = events[-1]
-        if isinstance(last, RelayedLast):
-            return encode(last.body["response"])
-        return encode(last.response) if isinstance(last, LastEvent) else b""
-
-    async def finish(self, data: bytes, warnings: Sequence[str]) -> None:
-        """The response."""
-        await answer(self._send, 200, data, [*self._known(self._upstream), *warned([*self._warnings, *warnings])])
+async def answer(send: Send, response: Response) -> None:
+    """Sends a whole answer."""
+    await send({"type": "http.response.start", "status": response.status_code, "headers": response.raw_headers})
+    await send({"type": "http.response.body", "body": response.body})
 
 
 _CHATS = frozenset({"/chat/completions", "/completions", "/messages", "/api/chat", "/api/generate"})
@@ -164,21 +101,10 @@ _PROBES = frozenset({"/health", "/healthz", "/livez", "/ping", "/ready", "/ready
 _OURS = ("/responses", "/responses/compact", "/responses/input_tokens", "/models")
 
 
-def headers_of(problem: Problem) -> dict[str, str]:
-    """The headers that belong to a problem."""
-    headers = {} if problem.retry_after is None else {"retry-after": str(problem.retry_after)}
-    return headers | ({"accept-encoding": ACCEPTED} if problem.code == "unsupported_encoding" else {})
-
-
-def problem_response(problem: Problem, headers: Mapping[str, str] | None = None) -> Response:
-    """The problem as an answer; also to the offer of a websocket."""
-    return JSONResponse(problem.body(), problem.status, {**headers_of(problem), **(headers or {})})
-
-
-async def refuse_upgrade(answer: Response, scope: Scope, receive: Receive, send: Send) -> None:
+async def refuse_upgrade(refusal: Response, scope: Scope, receive: Receive, send: Send) -> None:
     """Answers the offer of a websocket like any request."""
     with suppress(OSError):  # it has left
-        await answer(scope, receive, send)
+        await refusal(scope, receive, send)
         for _ in range(3):  # the offer, the answer, the end: uvicorn takes it for a fault if we return before
             await receive()
 
@@ -195,14 +121,13 @@ async def on_http_error(request: Request, error: Exception) -> Response:
     path = request.scope["path"]
     message = f"{error.detail}: {request.method} {path[:200]}."
     if error.status_code == 405:
-        return problem_response(Problem("method_not_allowed", message), error.headers)
+        return problem_response(Problem("method_not_allowed", message), error.headers or {})
     return problem_response(Problem("not_found", f"{message} {_advice(path)}"))
 
 
 async def on_fault(request: Request, _error: Exception) -> Response:
     """The answer to a fault of ours."""
-    message = f"This server failed. Its log says why; the request id is {request.scope['request_id']}."
-    return problem_response(Problem("internal_error", message))
+    return problem_response(fault_of_ours(request.scope["request_id"]))
 
 
 def _advice(path: str) -> str:

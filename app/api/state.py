@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from ..catalog import Catalog
 from ..history.sealing import Sealer, Seals
@@ -142,7 +143,7 @@ class State:
 
     def ended(
         self,
-        request_id: str,
+        scope: Scope,
         caller: Caller,
         finish: str,
         problem: Problem | None = None,
@@ -153,7 +154,7 @@ class State:
         if problem is not None and body:
             with suppress(ProblemError):
                 model = as_text(decode(body).get("model"))
-        fields = fields_without_turn(request_id, caller, model, finish, problem)
+        fields = fields_without_turn(scope["request_id"], caller, model, finish, problem)
         log_turn(fields)
         if problem is not None and body:
             self.record.refused(caller, body, fields, problem)

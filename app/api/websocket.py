@@ -15,6 +15,7 @@ over HTTP. Warnings stand beside the response in the first event, those that are
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec.structs import replace
@@ -33,7 +34,7 @@ from ..types.problems import Problem, ProblemError, refuse
 from ..types.request import ENCRYPTED_REASONING
 from .endpoint import Call
 from .memory import Memory, as_in_frame, items_of, refuse_outputs_without_call
-from .pages import upgrade_required
+from .pages import UPGRADE_REQUIRED
 from .responses import turn_of
 from .sse import data_of, escaped, problem_response, refuse_upgrade, with_warnings
 from .state import State
@@ -95,7 +96,7 @@ class WebSockets:
                 message = f"There is no websocket at {path[:200]}. This server has one at /v1/responses."
                 raise refuse("not_found", message)
             if not server.websocket:
-                return await refuse_upgrade(upgrade_required(), scope, receive, send)
+                raise ProblemError(UPGRADE_REQUIRED)
             caller = state.callers.caller(Headers(scope=scope))
             if self._open >= server.max_websockets:
                 message = f"This server has {server.max_websockets} open websockets, and takes no more."
@@ -106,31 +107,30 @@ class WebSockets:
         try:
             await receive()  # the offer
             with suppress(OSError):  # it has left
-                await send({"type": "websocket.accept", "headers": state.limits.headers(caller)})
+                await send({"type": "websocket.accept", "headers": Headers(state.limits.headers(caller)).raw})
             await _Connection(state, scope, receive, send).run(self._idle, self._lifetime)
         finally:
             self._open -= 1
         return None
 
 
+@dataclass
 class _Client:
     """The client of one turn. What is sent to it is JSON texts, one in a line."""
 
-    streams = True
-
-    def __init__(self, send: Send, memory: Memory, gone: asyncio.Event) -> None:
-        self._send = send
-        self._memory = memory
-        self._gone = gone
-        self._items: list[Any] = []
-        """The whole input."""
-        self._known = 0
-        """How many of them the connection remembered."""
-        self._continued: Any = None
-        self._warnings: Sequence[str] = ()
-        """They wait for the first event."""
-        self._sent = 0
-        """Frames that have gone before a send was cancelled: it is repeated from its start."""
+    _send: Send
+    _memory: Memory
+    _gone: asyncio.Event
+    _items: list[Any] = field(default_factory=list)
+    """The whole input."""
+    _known: int = 0
+    """How many of them the connection remembered."""
+    _continued: Any = None
+    _warnings: Sequence[str] = ()
+    """They wait for the first event."""
+    _sent: int = 0
+    """Frames that have gone before a send was cancelled: it is repeated from its start."""
+    streams: bool = True
 
     def body_of(self, raw: Json, *, lenient: bool) -> Json:
         """The body that would be posted over HTTP. Nothing is stored upstream, so reasoning must come encrypted.
@@ -254,26 +254,23 @@ class _Connection:
         self._turns += 1
         scope = {**scope, "request_id": f"{scope['request_id']}-{self._turns}"}
         client = _Client(self._send, self._memory, self._gone)
-        slot, problem, caller = None, None, Caller()
+        caller = Caller()
         try:
             caller = state.callers.caller(self._headers)
-            slot = state.limits.enter(caller, state.settings.server)
-            call = Call(state, scope, self._receive, self._send, caller, slot, [], frame)
-            turn = turn_of(call, client.body_of(raw, lenient=self._lenient), client, raw.get("previous_response_id"))
-            with state.running(turn, caller, frame):
-                self._turn = turn
-                await turn.run()
+            with state.limits.slot(caller, state.settings.server) as slot:
+                call = Call(state, scope, self._receive, self._send, caller, slot, {}, frame)
+                body, continued = client.body_of(raw, lenient=self._lenient), raw.get("previous_response_id")
+                turn = turn_of(call, body, client, continued)
+                with state.running(turn, caller, frame):
+                    self._turn = turn
+                    await turn.run()
             if turn.finish == "disconnected":  # it reads nothing, if it is there
                 self._gone.set()
         except ProblemError as error:
-            problem = error.problem
+            await client.refuse(error.problem)
+            state.ended(scope, caller, "refused", error.problem, body=frame)
         finally:
             self._turn = None
-            if slot is not None:
-                state.limits.leave(slot)
-        if problem is not None:
-            await client.refuse(problem)
-            state.ended(scope["request_id"], caller, "refused", problem, body=frame)
 
     async def _read(self) -> None:
         try:

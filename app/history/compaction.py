@@ -59,7 +59,6 @@ SUMMARIES = frozenset({"compaction", "compaction_summary", "context_compaction"}
 """Items with a summary. Codex used the other names before."""
 _KEPT = 80_000
 """Characters of the user's messages that are kept unchanged beside a summary, at most."""
-_CHARACTERS_PER_TOKEN = 4
 
 
 class Window(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -155,7 +154,7 @@ class Conversation:
         are summarized as well if they are too long.
         """
         most = min(self.threshold or 0, most_asked or self.threshold or 0)
-        self._most_kept = min(_KEPT, most * _CHARACTERS_PER_TOKEN // 4)
+        self._most_kept = min(_KEPT, most)  # characters: a quarter of what may be asked
         items, start = self._items, len(self._items)
         while start and _is_from_outside(items[start - 1]):
             start -= 1
@@ -164,7 +163,7 @@ class Conversation:
                 start -= 1
             while start and not _is_from_outside(items[start - 1]) and not is_output(items[start - 1]):
                 start -= 1
-            if sum(len(encode(item)) for item in items[start:]) > most * _CHARACTERS_PER_TOKEN // 2:
+            if sum(len(encode(item)) for item in items[start:]) > most * 2:  # characters: half of what may be asked
                 start = len(items)
         self._head = start
         nothing = all(_is_from_outside(item) or item.get("type") in _SET_UP for item in items[:start])
@@ -196,7 +195,7 @@ class Conversation:
     def going_on(self, summary: Summary) -> tuple[Compaction, Request]:
         """What remains, as an item, and the request that is answered instead of the posted one."""
         head, after = self._items[: self._head], self._items[self._head :]
-        window = Window(summary=summary.text, whole=True, before=_kept(head, self._most_kept), after=after)
+        window = Window(summary=summary.text, whole=True, before=kept(head, self._most_kept), after=after)
         set_up = [item for item in head if item.get("type") in _SET_UP]
         body = without(self._body, "context_management")
         request = self._parsed(body, [(item, self._head) for item in [*set_up, *window.items]])
@@ -245,19 +244,17 @@ def _last_window(items: list[Any], sealer: Sealer) -> tuple[int, Window | None]:
     return -1, None
 
 
-def _kept(items: Sequence[Json], most: int) -> list[Json]:
-    """All messages of system and developer, and the newest ones of the user."""
-    kept: list[Json] = []
+def kept(items: Sequence[Json], most: int) -> list[Json]:
+    """All messages of system and developer, and the newest ones of the user: at most so many characters of these."""
+    messages: list[Json] = []
     for item in reversed(items):
         content = item.get("content")
         if not _is_from_outside(item) or (isinstance(content, str) and content.startswith(_INTRODUCTION)):
             continue
-        if role_of(item) == "user":
-            most -= len(encode(item))
-            if most < 0:
-                continue
-        kept.append(item)
-    return kept[::-1]
+        most -= len(encode(item)) if role_of(item) == "user" else 0
+        if most >= 0 or role_of(item) != "user":
+            messages.append(item)
+    return messages[::-1]
 
 
 def _is_from_outside(item: Any) -> bool:

@@ -71,7 +71,7 @@ async def ask(
             return await _ask_one(route, making, refused, asks)
         except UpstreamError as error:
             refusal, making = error, None
-            if (again := _without_refused(route.model, error.problem)) is not None:
+            if (again := without_refused(route.model, error.problem)) is not None:
                 ways.appendleft(route._replace(model=again))
             elif error.problem.code not in ELSEWHERE:
                 ways.clear()
@@ -80,7 +80,7 @@ async def ask(
     raise refusal
 
 
-def _without_refused(model: Model, problem: Problem) -> Model | None:
+def without_refused(model: Model, problem: Problem) -> Model | None:
     """The model, to be asked again without what its server refused; None if that can only be all of it."""
     if problem.code != "invalid_value":
         return None

@@ -3,6 +3,8 @@
 import math
 import time
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ..observe.metrics import running
@@ -29,8 +31,9 @@ class Limits:
         self._used: defaultdict[str, _Used] = defaultdict(_Used)
         self._swept = time.monotonic()
 
-    def enter(self, caller: Caller, server: ServerSettings) -> Slot:
-        """A slot for a turn. Raises `ProblemError` where there is none; that is not counted."""
+    @contextmanager
+    def slot(self, caller: Caller, server: ServerSettings) -> Iterator[Slot]:
+        """A slot for the block, if it is not freed before. Raises `ProblemError` where there is none: not counted."""
         if len(self._taken) >= server.max_turns:
             message = f"This server runs {server.max_turns} turns at once, and no more."
             raise ProblemError(Problem("overloaded", message, retry_after=_PAUSE))
@@ -48,22 +51,25 @@ class Limits:
         slot = Slot(used)
         self._taken.add(slot)
         running.inc()
-        return slot
+        try:
+            yield slot
+        finally:
+            self.free(slot)
 
-    def leave(self, slot: Slot) -> None:
+    def free(self, slot: Slot) -> None:
         """Frees the slot, if it is not free."""
         if slot in self._taken:
             self._taken.remove(slot)
             running.dec()
             slot.used.running -= 1
 
-    def headers(self, caller: Caller) -> list[tuple[bytes, bytes]]:
+    def headers(self, caller: Caller) -> dict[str, str]:
         """What is left to this caller, in OpenAI's headers; none for a caller without a limit."""
         if (most := caller.requests_per_minute) is None:
-            return []
+            return {}
         left = self._used[caller.owner].left(most)
         told = {"limit": most, "remaining": int(left), "reset": _spelled((most - left) * _MINUTE / most)}
-        return [(f"x-ratelimit-{name}-requests".encode(), str(value).encode()) for name, value in told.items()]
+        return {f"x-ratelimit-{name}-requests": str(value) for name, value in told.items()}
 
     def _sweep(self) -> None:
         """Forgets, once a minute, who has all requests left: anyone can invent another guest."""

@@ -7,6 +7,7 @@ sends a sign of life and waits on, or ends. A sign of life never interrupts a `s
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
@@ -64,36 +65,36 @@ class Why(StrEnum):
     CANCELLED = "the client wants what was written so far"
 
 
+@dataclass(eq=False)
 class Signals:
     """The clocks of one turn, and the signals to its task."""
 
-    def __init__(self, client: Client, server: ServerSettings, upstream: UpstreamSettings) -> None:
-        self.why: Why | None = None
-        """The first reason; a sign of life gives way to any other."""
-        self.over = False
-        """Nothing may end the turn any more."""
-        self.began = time.monotonic()
-        self.is_told = False
-        """The status line is out."""
-        self.sent_at = self.began
-        """When the client got something."""
-        self._client = client
-        self._server = server
-        self._limits = upstream
-        self._hears = False
-        """An upstream answers: it may not be silent."""
-        self._heard_at = self.began
-        self._has_news = False
-        """What was awaited last has brought something."""
-        self._waits = False
-        self._task: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._watch: asyncio.Task[None] | None = None
+    client: Client
+    server: ServerSettings
+    limits: UpstreamSettings
+    why: Why | None = None
+    """The first reason; a sign of life gives way to any other."""
+    over: bool = False
+    """Nothing may end the turn any more."""
+    began: float = field(default_factory=time.monotonic)
+    is_told: bool = False
+    """The status line is out."""
+    sent_at: float = field(default_factory=time.monotonic)
+    """When the client got something."""
+    _hears: bool = False
+    """An upstream answers: it may not be silent."""
+    _heard_at: float = 0
+    _has_news: bool = False
+    """What was awaited last has brought something."""
+    _waits: bool = False
+    _task: asyncio.Task[None] | None = None
+    _timer: asyncio.TimerHandle | None = None
+    _watch: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         """The running task is the turn's."""
         self._task = asyncio.current_task()
-        first = min(_FIRST_TICK, self._server.first_payload_wait, self._server.keep_alive)
+        first = min(_FIRST_TICK, self.server.first_payload_wait, self.server.keep_alive)
         self._timer = asyncio.get_running_loop().call_later(first, self._tick)
 
     def signal(self, why: Why) -> bool:
@@ -129,7 +130,7 @@ class Signals:
 
     def answered(self, upstream: UpstreamSettings) -> None:
         """An upstream answers: its limits hold from now on."""
-        self._limits, self._hears = upstream, True
+        self.limits, self._hears = upstream, True
         self._heard_at = time.monotonic()
         if self._timer is not None and self._watch is not None:  # it has ticked, and knows nothing of this limit
             self._timer.cancel()
@@ -146,21 +147,21 @@ class Signals:
         """Once in a while: watches the client, sends signs of life, and keeps the limits."""
         loop = asyncio.get_running_loop()
         if self._watch is None:
-            self._watch = loop.create_task(self._client.left())
+            self._watch = loop.create_task(self.client.left())
             self._watch.add_done_callback(self._gone)
         now = time.monotonic()
         listens = self._waits and self._hears  # a client that reads slowly is no silence of the upstream
-        silent_at = self._heard_at + self._limits.timeout if listens else float("inf")
-        limit_at = self.began + (self._limits.turn_timeout or float("inf"))
+        silent_at = self._heard_at + self.limits.timeout if listens else float("inf")
+        limit_at = self.began + (self.limits.turn_timeout or float("inf"))
         if now >= min(silent_at, limit_at):
             self.signal(Why.SILENT if silent_at <= limit_at else Why.LIMIT)
             return
         life_at = float("inf")
-        if self._client.streams:
-            life_at = self.sent_at + (self._server.keep_alive if self.is_told else self._server.first_payload_wait)
+        if self.client.streams:
+            life_at = self.sent_at + (self.server.keep_alive if self.is_told else self.server.first_payload_wait)
             if now >= life_at:
                 self.signal(Why.LIFE)
-                life_at = now + self._server.keep_alive
+                life_at = now + self.server.keep_alive
         self._timer = loop.call_later(min(life_at, silent_at, limit_at, now + 60) - now, self._tick)
 
     def _gone(self, watch: "asyncio.Task[None]") -> None:

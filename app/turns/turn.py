@@ -12,6 +12,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -48,7 +49,6 @@ _COUNT_TIME = 3
 """Seconds for a server to count before it is asked."""
 _TOLD = 15
 """Warnings in the message of a strict server."""
-_INTERNAL = "This server failed. Its log says why; the request id is {}."
 _NO_PART = " No part of the answer is returned."
 STOPPED = Problem("overloaded", "This server is stopping. Please try again in 1s.", retry_after=1)
 
@@ -66,38 +66,35 @@ class _SummaryFirstError(Exception):
         self.exchange = exchange
 
 
+@dataclass(eq=False)
 class Turn:
     """One response. Its fields are what the log and the record need of it."""
 
-    def __init__(
-        self,
-        request: Request,
-        warnings: Sequence[str],
-        routes: Sequence[Route],
-        client: Client,
-        *,
-        server: ServerSettings,
-        request_id: str,
-        for_codex: bool,
-        may_know: bool,
-        watched: bool,
-        released: Callable[[], None],
-        ended: Callable[["Turn"], None],
-        conversation: Conversation | None = None,
-        sums_up: bool = False,
-        sealer: Sealer | None = None,
-    ) -> None:
-        """`may_know`: the client runs this server, and is told why an upstream failed.
+    request: Request
+    request_warnings: Sequence[str]
+    routes: Sequence[Route]
+    client: Client
+    _: KW_ONLY
+    server: ServerSettings
+    request_id: str
+    for_codex: bool
+    may_know: bool
+    """The client runs this server, and is told why an upstream failed."""
+    watched: bool
+    released: Callable[[], None]
+    """Frees the turn's slot."""
+    ended: Callable[["Turn"], None]
+    """Is called when all is over."""
+    conversation: Conversation | None = None
+    """It may have to be summarized."""
+    sums_up: bool = False
+    """That is all, also where a server gets what was posted."""
+    sealer: Sealer | None = None
+    """The caller's."""
 
-        `released` frees the turn's slot, `ended` is called when all is over.
-        `conversation`: it may have to be summarized. `sums_up`: also where its server gets what was posted.
-        `sealer` is the caller's.
-        """
-        self.request = request
-        self.request_id = request_id
-        self._request_warnings = warnings
-        self.warnings = self._warnings(routes[0])
-        self.signals = Signals(client, server, routes[0].model.upstream)
+    def __post_init__(self) -> None:
+        self.warnings = self._warnings(self.routes[0])
+        self.signals = Signals(self.client, self.server, self.routes[0].model.upstream)
         self.first_at: float | None = None
         """When the first payload came."""
         self.retries: dict[str, int] = {}
@@ -105,27 +102,18 @@ class Turn:
         self.cause = ""
         """Why it failed, or was asked again, for the operator."""
         self.problem: Problem | None = None
-        self.route = routes[0]
+        self.route = self.routes[0]
         self.exchange: Exchange | None = None
         self.finish = "disconnected"
         """How it ended: the status of the response, or `refused` or `disconnected`."""
-        self.sent: list[tuple[float, bytes]] | None = [] if watched else None
+        self.sent: list[tuple[float, bytes]] | None = [] if self.watched else None
         """What the client got, and when, for the record."""
-        self.asks: list[AskRecord] | None = [] if watched else None
+        self.asks: list[AskRecord] | None = [] if self.watched else None
         """What upstreams were asked, and sent, for the record."""
         self.answer: Answer | None = None
-        self._routes: Sequence[Route] = routes
-        self._client = client
-        self._server = server
-        self._may_know = may_know
-        self._released = released
-        self._ended = ended
-        self._conversation = conversation
-        self._sums_up = sums_up
-        self._sealer = sealer
-        self._asked = request
+        self._asked = self.request
         """What the model is asked: after a summary, this is not what was posted."""
-        self._lifecycle = Lifecycle(request, for_codex=for_codex)
+        self._lifecycle = Lifecycle(self.request, for_codex=self.for_codex)
         self._asking: asyncio.Task[Any] | None = None
         """Asks, or fetches."""
         self._untold: list[Event] = []
@@ -160,7 +148,7 @@ class Turn:
         except TimeoutError:
             self.finish = "disconnected"
         finally:
-            self._ended(self)
+            self.ended(self)
 
     async def _ending(self) -> Ending | None:
         """How the turn ends; None: the client has left. Behind it nothing of the turn is held any more."""
@@ -179,11 +167,10 @@ class Turn:
         except Exception as error:  # a fault of ours: the response fails, the stream is not cut
             log.exception("turn %s", self.request_id)
             self.cause = f"{type(error).__name__}: {error}"
-            message = _INTERNAL.format(self.request_id)
-            return self._failed(Problem("internal_error", message))
+            return self._failed(fault_of_ours(self.request_id))
         finally:
             self._close()
-            self._released()
+            self.released()
 
     # Asking and answering
 
@@ -192,22 +179,22 @@ class Turn:
 
         Raises `UpstreamError`, or `ProblemError` for a bad request.
         """
-        first = self._routes[0]
+        first = self.routes[0]
         relays = first.dialect.relays  # a server with the same API prepares its cache itself
-        if not self.request.generate or (self.request.prewarms and not relays):
+        if not self.sums_up and (not self.request.generate or (self.request.prewarms and not relays)):
             self._warn((await self._turn(self.request, first, self._lifecycle)).warnings)
             return [*self._begun(), self._lifecycle.last(ENDINGS["end"], [], _NOTHING)]
         try:
-            if self._sums_up:
+            if self.sums_up:
                 if relays and (compaction := await self._compaction()) is not None:
                     return [compaction]
-                raise _SummaryFirstError(self._routes[0])
+                raise _SummaryFirstError(self.routes[0])
             exchange = await self._made(first)
             self._warn(exchange.warnings)
             begun = await self._ask(exchange, self._made)
         except _SummaryFirstError as needed:
-            self._routes = self._routes[self._routes.index(needed.route) :]
-            conversation, self._conversation = self._conversation, None
+            self.routes = self.routes[self.routes.index(needed.route) :]
+            conversation, self.conversation = self.conversation, None
             assert conversation is not None  # noqa: S101 — it is what needs the summary
             if needed.exchange is None:
                 summary = await self._summary(conversation)
@@ -226,8 +213,8 @@ class Turn:
 
         A server that has the same API gets what was posted.
         """
-        conversation = self._conversation
-        if conversation is None or route.dialect.relays or route not in self._routes:
+        conversation = self.conversation
+        if conversation is None or route.dialect.relays or route not in self.routes:
             return await self._turn(self._asked, route, self._lifecycle)
         if (threshold := conversation.threshold) is None:
             raise _SummaryFirstError(route)
@@ -248,17 +235,17 @@ class Turn:
 
     async def _summarized(self, conversation: Conversation, exchange: Exchange) -> Exchange:
         """The exchange that goes on from a summary; or this one, if there can be none."""
-        self._warn([each for each in self._warnings(self._routes[0], exchange) if each not in self.warnings])
-        if (warning := conversation.split(most_asked(self._routes[0]))) is not None:
+        self._warn([each for each in self._warnings(self.routes[0], exchange) if each not in self.warnings])
+        if (warning := conversation.split(most_asked(self.routes[0]))) is not None:
             exchange.warnings.append(warning)
             self._warn([warning])
-            refuse_if_strict(self._server, [warning])
+            refuse_if_strict(self.server, [warning])
             return exchange
         item, self._asked = conversation.going_on(await self._summary(conversation))
-        self._routes = [self.route]
+        self.routes = [self.route]
         events = [*self._begun(), *self._lifecycle.add(item)]
-        if self._client.streams:
-            await self._put(self._client.encode(events))
+        if self.client.streams:
+            await self._put(self.client.encode(events))
         return await self._made(self.route)
 
     async def _summary(self, conversation: Conversation) -> Summary:
@@ -272,8 +259,8 @@ class Turn:
             if conversation.threshold is None and not self.signals.is_told:
                 self.warnings = self._warnings(begun.route, begun.exchange)
             try:
-                if self._client.streams and (first := self._begun()):
-                    await self._put(self._client.encode(first))
+                if self.client.streams and (first := self._begun()):
+                    await self._put(self.client.encode(first))
                 events = await self._read(begun, told=False)
             finally:
                 self._lifecycle.used_before = begun.exchange.emitter.usage
@@ -285,14 +272,14 @@ class Turn:
             assert isinstance(last, LastEvent)  # noqa: S101 — what `_read` returns
             return last.response
 
-        return await summarize(conversation, self._routes[0], made, answer)
+        return await summarize(conversation, self.routes[0], made, answer)
 
     async def _compaction(self) -> Event | None:
         """The last event, with what the first server has made of the conversation; None: it is to be summed up here.
 
         Raises `ProblemError` where it refuses.
         """
-        route = self._routes[0]
+        route = self.routes[0]
         exchange = await self._made(route)
         try:
             made = await route.upstream.compact(exchange.body, route.key)
@@ -301,7 +288,7 @@ class Turn:
             if error.problem.code not in ELSEWHERE:
                 raise ProblemError(error.problem) from None
             self._refused(route, error, True)
-            self._routes = self._routes[1:] or self._routes
+            self.routes = self.routes[1:] or self.routes
             return None
         if made is None:
             return None
@@ -311,7 +298,7 @@ class Turn:
 
     async def _ask(self, exchange: Exchange, make: Callable[[Route], Awaitable[Exchange]]) -> Begun:
         """The first payloads of the first upstream that sends one, in this exchange or in one that `make` makes."""
-        begun = await self._apart(ask(self._routes, exchange, make, self._refused, self.asks))
+        begun = await self._apart(ask(self.routes, exchange, make, self._refused, self.asks))
         self.route, self.answer = begun.route, begun.answer
         self.first_at = time.monotonic()
         self.signals.answered(begun.route.model.upstream)
@@ -339,9 +326,9 @@ class Turn:
                     return events
                 if told:
                     self._untold += events
-            if self._untold and self._client.streams:
+            if self._untold and self.client.streams:
                 events, self._untold = self._untold, []
-                await self._put(self._client.encode(events))
+                await self._put(self.client.encode(events))
             more = await self.signals.wait(answer.next, self._live)
             if more is None:
                 return exchange.end()
@@ -350,21 +337,21 @@ class Turn:
     async def _turn(self, request: Request, route: Route, lifecycle: Lifecycle) -> Exchange:
         knowing = route.upstream.known(route.model)
         model = await (self._apart(knowing) if route.model.upstream.via == "litellm" else knowing)  # it is imported
-        if wanted := to_fetch(request, model.upstream, model.can, self._server):
-            request = await self._apart(fetched(request, wanted, self._server))
+        if wanted := to_fetch(request, model.upstream, model.can, self.server):
+            request = await self._apart(fetched(request, wanted, self.server))
         exchange = new_exchange(
             request,
             model,
             route.dialect,
             lifecycle,
-            self._sealer.fresh() if self._sealer else None,
+            self.sealer.fresh() if self.sealer else None,
         )
-        refuse_if_strict(self._server, self._warnings(route, exchange))
+        refuse_if_strict(self.server, self._warnings(route, exchange))
         return exchange
 
     def _warnings(self, route: Route, exchange: Exchange | None = None) -> list[str]:
         """What is left out on this route: a server with the same API gets what was posted."""
-        of_request = () if route.dialect.relays else self._request_warnings
+        of_request = () if route.dialect.relays else self.request_warnings
         return [*of_request, *(exchange.warnings if exchange else ())]
 
     def _refused(self, route: Route, error: UpstreamError, again: bool) -> None:
@@ -395,10 +382,10 @@ class Turn:
             events = [self._lifecycle.in_progress([])]
         else:
             events = self.exchange.emitter.sign_of_life()
-        await self._put(self._client.encode(events))
+        await self._put(self.client.encode(events))
 
     async def _start(self) -> None:
-        await self._client.start(self.warnings, self.route.name if self.answer is not None else "")
+        await self.client.start(self.warnings, self.route.name if self.answer is not None else "")
         self.signals.is_told = True
 
     async def _put(self, data: bytes) -> None:
@@ -407,7 +394,7 @@ class Turn:
         if not self.signals.is_told:
             await self._start()
         sent = self._unsent
-        await self._client.send(sent)
+        await self.client.send(sent)
         self._unsent = b""
         self.signals.sent_at = now = time.monotonic()
         if self.sent is not None:
@@ -422,17 +409,17 @@ class Turn:
             if isinstance(last := ending[-1], LastEvent):
                 self.finish = last.response.status
             self.problem = self.problem or (self.exchange.emitter.problem if self.exchange else None)
-            if self.problem is not None and not self._client.streams:
+            if self.problem is not None and not self.client.streams:
                 ending = self._failed(self.problem)
         if isinstance(ending, Problem):
             self.problem, self.finish = ending, "failed" if self.exchange else "refused"
-            return await self._client.refuse(ending)
+            return await self.client.refuse(ending)
         if not self.signals.is_told:
             await self._start()
-        data = self._unsent + self._client.encode(ending, late)
+        data = self._unsent + self.client.encode(ending, late)
         if self.sent is not None:
             self.sent.append((time.monotonic(), data))
-        return await self._client.finish(data, late)
+        return await self.client.finish(data, late)
 
     def _failed(self, problem: Problem) -> Ending:
         """A refusal before the first byte, the last event of a failed response after it."""
@@ -451,7 +438,7 @@ class Turn:
         self.cause = error.cause
         if self._asking is None:  # the answer had begun
             log_failing(self.route.name, error.cause)
-        tells = self._may_know and self._asking is not None
+        tells = self.may_know and self._asking is not None
         return self._failed(explained(error.problem, error.cause) if tells else error.problem)
 
     def _stopped(self, why: Why) -> Ending:
@@ -467,7 +454,7 @@ class Turn:
             return [*events, self._lifecycle.last(ENDINGS[reason], [], None)]
         if why is Why.STOPPED:
             return self._failed(STOPPED)
-        limits = (self.route if self.exchange else self._routes[0]).model.upstream
+        limits = (self.route if self.exchange else self.routes[0]).model.upstream
         if why is Why.SILENT:
             return self._broke(too_slow("stopped talking", limits.timeout, limits.base_url))
         what = "took too long" if self.exchange is not None else "did not answer"
@@ -481,6 +468,11 @@ class Turn:
             self._asking.cancel()
         if self.answer is not None:
             self.answer.close()
+
+
+def fault_of_ours(request_id: str) -> Problem:
+    """What is told of a fault in this program."""
+    return Problem("internal_error", f"This server failed. Its log says why; the request id is {request_id}.")
 
 
 def refuse_if_strict(server: ServerSettings, warnings: Sequence[str]) -> None:

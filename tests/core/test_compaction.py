@@ -237,3 +237,13 @@ def test_the_server_counts_where_an_estimate_is_near_the_threshold(words: int, c
         ]
     assert "".join(asks) == asked
     assert [item["type"] for item in response["output"]] == ["compaction", "message"][-len(asked.replace("c", "")) :]
+
+
+def test_a_count_is_asked_for_again_without_what_the_server_gave_out_and_refuses() -> None:
+    refusal = Status(400, {"error": {"message": "messages.1.content.0: Invalid `signature` in `thinking` block"}})
+    with Counts([refusal], [Status(200, {"input_tokens": 7})]) as model:
+        there = Upstream(via="messages", base_url=model.url, api_key="sk", retries=0)
+        models = {"m": Model(upstream="there", name="claude-sonnet-4-5")}
+        with serving(Settings(upstreams={"there": there}, models=models)) as url:
+            answer = httpx.post(f"{url}/v1/responses/input_tokens", json={"model": "m", "input": "Hi"}, timeout=20)
+    assert (answer.json().get("input_tokens"), answer.headers["x-am-token-count"]) == (7, "upstream")

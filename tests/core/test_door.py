@@ -59,14 +59,16 @@ def test_the_requests_of_a_minute_come_back_evenly(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("app.turns.limits.time.monotonic", lambda: now)
     counted, caller, server = limits.Limits(), Caller(owner="a", requests_per_minute=6), ServerSettings()
     for _ in range(6):
-        counted.leave(counted.enter(caller, server))
-    with pytest.raises(ProblemError) as refused:
-        counted.enter(caller, server)
+        with counted.slot(caller, server):
+            pass
+    with pytest.raises(ProblemError) as refused, counted.slot(caller, server):
+        pass
     assert refused.value.problem.retry_after == 10
     now += 10
-    counted.enter(caller, server)
-    assert dict(counted.headers(caller))[b"x-ratelimit-reset-requests"] == b"1m0s"
-    counted.enter(Caller(owner="b"), server)
+    with counted.slot(caller, server):
+        assert counted.headers(caller)["x-ratelimit-reset-requests"] == "1m0s"
+    with counted.slot(Caller(owner="b"), server):
+        pass
 
 
 _KEYS = """
