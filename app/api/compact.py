@@ -8,18 +8,22 @@ from ..history.compaction import is_summary, kept, role_of, user_message
 from ..types.events import Event, LastEvent, RelayedLast
 from ..types.json import Json, encode
 from ..types.parse import decode
+from ..types.problems import refuse
 from ..types.response import new_id
 from .endpoint import Call
 from .responses import WholeClient, run_turn
 
 _KEPT = 256_000
 """Characters of the user's messages that a client gets to keep: about 64,000 tokens."""
+_NO_ANSWER = "This request asks for a summary, and for no answer: a summary is an answer."
 _CUT = "The summary was cut off at a limit of the model."
 
 
 async def compact(call: Call) -> None:
     """One request: a turn that only writes a summary, with another body around its answer."""
     raw = decode(call.body)
+    if raw.get("generate") is False:
+        raise refuse("invalid_value", _NO_ANSWER, "generate")
     items = raw.get("input")
     if isinstance(items, str):
         items = [user_message(items)]

@@ -6,19 +6,14 @@ from functools import partial
 from msgspec.structs import replace
 from starlette.datastructures import Headers
 
-from ..dialects.exchange import new_exchange
-from ..emitter.response import Lifecycle
 from ..history.compaction import read
 from ..tools.table import SHAPES
-from ..turns.attempts import without_refused
 from ..turns.signals import Client
-from ..turns.turn import Turn, refuse_if_strict
+from ..turns.turn import Turn
 from ..types.events import Event, LastEvent, RelayedLast
 from ..types.json import Json, encode
 from ..types.parse import decode
-from ..types.problems import Problem, ProblemError
-from ..upstreams.errors import explained, of_key
-from ..upstreams.port import UpstreamError
+from ..types.problems import Problem
 from .endpoint import Call
 from .sse import answer, frames, json_answer, problem_response, warned
 
@@ -103,8 +98,7 @@ def respond(call: Call) -> Awaitable[None]:
 async def run_turn(call: Call, raw: Json, client: Callable[[Call], Client], *, sums_up: bool = False) -> None:
     """The turn for a body, answered to a client of this kind. `sums_up`: also where its server could do it."""
     turn = turn_of(call, raw, client(call), sums_up=sums_up)
-    with call.state.running(turn, call.caller, call.body):
-        await turn.run()
+    await call.state.run(turn, call.caller, call.body, Headers(scope=call.scope))
 
 
 def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None, *, sums_up: bool = False) -> Turn:
@@ -117,10 +111,6 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
         routes = routes[:1] if request.prewarms else routes  # another one would write an answer
     elif not any(route.dialect.relays for route in routes):
         request.posted = {}  # it may be large, and nobody reads it
-    headers = Headers(scope=call.scope)
-    span, traced = state.trace(request, headers)
-    if traced:
-        routes = [route._replace(headers=traced) for route in routes]
     return Turn(
         replace(request, previous_response_id=continued) if continued else request,
         warnings,
@@ -129,11 +119,10 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
         server=state.settings.server,
         request_id=call.scope["request_id"],
         # Codex discards an answer that ends with `response.incomplete`
-        for_codex=headers.get("originator", "").lower().startswith("codex"),
+        for_codex=Headers(scope=call.scope).get("originator", "").lower().startswith("codex"),
         may_know=caller.may_know,
         watched=state.record.notes and not caller.is_guest,
         released=partial(state.limits.free, call.slot),
-        ended=lambda ended: state.note(ended, caller, span),
         conversation=conversation,
         sums_up=sums_up,
         sealer=sealer,
@@ -142,23 +131,8 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
 
 async def count(call: Call) -> None:
     """One request: the tokens of the body for the first upstream, as that counts them, or an estimate."""
-    sealer = call.state.sealer(call.caller.owner)
-    request, warnings, _ = read(decode(call.body), sealer, SHAPES)
-    route = call.state.catalog.routes(request.model, call.caller)[0]
-    model = await route.upstream.known(route.model)
-    while True:
-        exchange = new_exchange(request, model, route.dialect, Lifecycle(request), sealer and sealer.fresh())
-        told = exchange.warnings if route.dialect.relays else [*warnings, *exchange.warnings]
-        refuse_if_strict(call.state.settings.server, told)
-        try:
-            tokens = await route.upstream.count(exchange.body, route.key)
-        except UpstreamError as failed:
-            error = of_key(failed, route.key)
-            if (again := without_refused(model, error.problem)) is None:
-                why = explained(error.problem, error.cause) if call.caller.may_know else error.problem
-                raise ProblemError(why) from None
-            model = again
-            continue
-        body = {"object": "response.input_tokens", "input_tokens": tokens or route.dialect.tokens(exchange.body)}
-        by = {"x-am-token-count": "upstream" if tokens else "estimated"}
-        return await call.answer(body, {**warned(told), **by}, "counted", request.model)
+    turn = turn_of(call, decode(call.body), WholeClient(call))
+    tokens, is_sure = await turn.count()
+    body = {"object": "response.input_tokens", "input_tokens": tokens}
+    headers = {**warned(turn.warnings), "x-am-token-count": "upstream" if is_sure else "estimated"}
+    await call.answer(body, headers, "counted", turn.request.model)

@@ -3,8 +3,7 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,7 +25,6 @@ from ..turns.turn import STOPPED, Turn
 from ..types.json import as_text
 from ..types.parse import decode
 from ..types.problems import Problem, ProblemError
-from ..types.request import Request
 from ..upstreams import litellm
 from .auth import Callers, Hosts
 
@@ -97,17 +95,21 @@ class State:
         always = self.settings.seal.when == "always"
         return Sealer(self._seals, owner, always=always) if self._seals else None
 
-    @contextmanager
-    def running(self, turn: Turn, caller: Caller, body: bytes) -> Iterator[None]:
-        """The turn for this body runs within the block. Raises `ProblemError` where turns have been stopped."""
+    async def run(self, turn: Turn, caller: Caller, body: bytes, headers: Headers) -> None:
+        """Runs the turn for this body. Raises `ProblemError` where turns have been stopped."""
         if self._stopped:
             raise ProblemError(STOPPED)
+        span = None
+        if self._tracing:
+            span, traced = self._tracing.begin(turn.request, headers)
+            turn.routes = [route._replace(headers=traced) for route in turn.routes]
         self._turns.add(turn)
         self.record.begin(turn, caller, body)
         try:
-            yield
+            await turn.run()
         finally:
             self._turns.discard(turn)
+            self._note(turn, caller, span)
 
     def stop(self) -> None:
         """The server stops: turns have the grace to end, and pages that watch do not wait."""
@@ -125,12 +127,7 @@ class State:
         while self.reading:
             self.reading.pop().reschedule(0)
 
-    def trace(self, request: Request, headers: Headers) -> tuple["Span | None", dict[str, str]]:
-        """The span of a turn that begins, and headers for its asks; none without a collector."""
-        return self._tracing.begin(request, headers) if self._tracing else (None, {})
-
-    def note(self, turn: Turn, caller: Caller, span: "Span | None") -> None:
-        """A turn has ended."""
+    def _note(self, turn: Turn, caller: Caller, span: "Span | None") -> None:
         took = time.monotonic() - turn.signals.began
         cost = cost_of(turn.usage, turn.route.model)
         fields = fields_of(turn, caller, took, cost)

@@ -261,9 +261,8 @@ class _Connection:
                 call = Call(state, scope, self._receive, self._send, caller, slot, {}, frame)
                 body, continued = client.body_of(raw, lenient=self._lenient), raw.get("previous_response_id")
                 turn = turn_of(call, body, client, continued)
-                with state.running(turn, caller, frame):
-                    self._turn = turn
-                    await turn.run()
+                self._turn = turn
+                await state.run(turn, caller, frame, self._headers)
             if turn.finish == "disconnected":  # it reads nothing, if it is there
                 self._gone.set()
         except ProblemError as error:

@@ -4,16 +4,11 @@ They are most of a long conversation, and the least missed.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
-from ..types.json import Json, as_object
+from ..types.json import Json, as_object, length
 
 _SHORT = 4_000
 """Characters of a shortened output, at most."""
-_MEDIA = frozenset({"image_url", "file_data", "data"})
-"""Keys whose values may hold a whole file."""
-_OF_MEDIA = 4_000
-"""Characters that a picture or a file counts as."""
 _TEXTS = ("text", "stdout", "stderr")
 """Keys of texts in an output."""
 _NOT_READ = frozenset({"additional_tools", "compaction_trigger", "configuration_update", "reasoning"})
@@ -23,7 +18,7 @@ _LEFT_OUT = "[A picture or a file was left out here.]"
 
 def shortened(items: Sequence[Json], excess: int) -> list[Json]:
     """The items, with as many of the oldest outputs shortened as it takes to save so many characters."""
-    sizes = [0 if item.get("type") in _NOT_READ else _characters(item) for item in items]
+    sizes = [0 if item.get("type") in _NOT_READ else length(item) for item in items]
     outputs = [index for index, item in enumerate(items) if is_output(item)]
     most = max(min(_SHORT, (sum(sizes) - excess) // (2 * len(outputs) or 1)), 0)
     kept = list(items)
@@ -32,26 +27,13 @@ def shortened(items: Sequence[Json], excess: int) -> list[Json]:
             break
         if sizes[index] > most:
             kept[index] = _with_short_output(items[index], most)
-            excess -= sizes[index] - _characters(kept[index])
+            excess -= sizes[index] - length(kept[index])
     return kept
 
 
 def is_output(item: Json) -> bool:
     """Whether this is the output of a call."""
     return str(item.get("type")).endswith("_output")
-
-
-def _characters(value: Any, key: str = "") -> int:
-    """About how many characters a model reads of this."""
-    match value:
-        case str():
-            return min(len(value), _OF_MEDIA) if key in _MEDIA else len(value)
-        case dict():
-            return sum(len(name) + 6 + _characters(inner, name) for name, inner in value.items())
-        case list():
-            return sum(_characters(inner) + 1 for inner in value)
-        case _:
-            return 4
 
 
 def _with_short_output(item: Json, most: int) -> Json:

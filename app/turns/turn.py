@@ -34,7 +34,7 @@ from ..types.request import Request
 from ..types.response import Response, Usage
 from ..upstreams.errors import explained, of_key, too_slow
 from ..upstreams.port import Answer, AskRecord, LeftAloneError, UpstreamError
-from .attempts import ELSEWHERE, Begun, ask
+from .attempts import ELSEWHERE, Begun, ask, without_refused
 from .signals import Client, Signals, Why
 from .summary import most_asked, summarize
 
@@ -83,8 +83,6 @@ class Turn:
     watched: bool
     released: Callable[[], None]
     """Frees the turn's slot."""
-    ended: Callable[["Turn"], None]
-    """Is called when all is over."""
     conversation: Conversation | None = None
     """It may have to be summarized."""
     sums_up: bool = False
@@ -147,8 +145,21 @@ class Turn:
                     await self._finish(ending)
         except TimeoutError:
             self.finish = "disconnected"
-        finally:
-            self.ended(self)
+
+    async def count(self) -> tuple[int, bool]:
+        """The tokens that the first upstream would be asked, and whether it has counted them. Raises `ProblemError`."""
+        while True:
+            exchange = await self._turn(self.request, self.route, self._lifecycle)
+            try:
+                counted = await self.route.upstream.count(exchange.body, self.route.key)
+            except UpstreamError as failed:
+                error = of_key(failed, self.route.key)
+                if (again := without_refused(self.route.model, error.problem)) is None:
+                    raise ProblemError(self._told(error)) from None
+                self.route = self.route._replace(model=again)
+                continue
+            self._warn(exchange.warnings)
+            return counted or self.route.dialect.tokens(exchange.body), counted is not None
 
     async def _ending(self) -> Ending | None:
         """How the turn ends; None: the client has left. Behind it nothing of the turn is held any more."""
@@ -239,7 +250,7 @@ class Turn:
         if (warning := conversation.split(most_asked(self.routes[0]))) is not None:
             exchange.warnings.append(warning)
             self._warn([warning])
-            refuse_if_strict(self.server, [warning])
+            self._refuse_if_strict([warning])
             return exchange
         item, self._asked = conversation.going_on(await self._summary(conversation))
         self.routes = [self.route]
@@ -346,8 +357,12 @@ class Turn:
             lifecycle,
             self.sealer.fresh() if self.sealer else None,
         )
-        refuse_if_strict(self.server, self._warnings(route, exchange))
+        self._refuse_if_strict(self._warnings(route, exchange))
         return exchange
+
+    def _refuse_if_strict(self, warnings: Sequence[str]) -> None:
+        if self.server.strict and warnings:
+            raise refuse("unsupported_value", f"This server is strict. {' '.join(warnings[:_TOLD])}")
 
     def _warnings(self, route: Route, exchange: Exchange | None = None) -> list[str]:
         """What is left out on this route: a server with the same API gets what was posted."""
@@ -438,8 +453,10 @@ class Turn:
         self.cause = error.cause
         if self._asking is None:  # the answer had begun
             log_failing(self.route.name, error.cause)
-        tells = self.may_know and self._asking is not None
-        return self._failed(explained(error.problem, error.cause) if tells else error.problem)
+        return self._failed(error.problem if self._asking is None else self._told(error))
+
+    def _told(self, error: UpstreamError) -> Problem:
+        return explained(error.problem, error.cause) if self.may_know else error.problem
 
     def _stopped(self, why: Why) -> Ending:
         """The last events of a turn that something from outside ends."""
@@ -473,13 +490,6 @@ class Turn:
 def fault_of_ours(request_id: str) -> Problem:
     """What is told of a fault in this program."""
     return Problem("internal_error", f"This server failed. Its log says why; the request id is {request_id}.")
-
-
-def refuse_if_strict(server: ServerSettings, warnings: Sequence[str]) -> None:
-    """Raises `ProblemError` for what a strict server does not leave out."""
-    if server.strict and warnings:
-        details = " ".join(warnings[:_TOLD])
-        raise refuse("unsupported_value", f"This server is strict. {details}")
 
 
 def _dispose(asking: "asyncio.Task[Any]") -> None:

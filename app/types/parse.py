@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from .json import Json, given
+from .json import Json, as_object, given
 from .problems import ProblemError, Warnings, refuse
 from .request import (
     ITEMS,
@@ -228,9 +228,9 @@ def _with_picture(output: Any) -> Any:
     """What a computer showed, as content parts."""
     if output is not None and not isinstance(output, dict):
         return output
-    url = (output or {}).get("image_url")
-    if isinstance(url, str):
-        return [{"type": "input_image", "image_url": url, "detail": (output or {}).get("detail")}]
+    shown = as_object(output)
+    if isinstance(url := shown.get("image_url"), str):
+        return [{"type": "input_image", "image_url": url, "detail": shown.get("detail")}]
     return [{"type": "input_text", "text": _NO_PICTURE}]
 
 
