@@ -5,7 +5,6 @@ import logging
 import sys
 import time
 from collections.abc import AsyncIterator
-from typing import NamedTuple
 
 import httpx
 from rich.console import Console
@@ -34,21 +33,13 @@ _STATES = {
     "ok": ("✓", "green", "works"),
     "note": ("·", "dim", "was not asked"),
 }
-"""How a step went: its mark, the colour of it, and what that says of the upstream. The worst comes first."""
+"""How a question went: its mark, the colour of it, and what that says of the upstream. The worst comes first."""
 _LOOK = 10
 """Seconds that a look at a server may take."""
 
 
-class Step(NamedTuple):
-    """What one question showed."""
-
-    state: str
-    title: str
-    message: str
-
-
 def examine(looked: Looked) -> int:
-    """Checks every upstream, and prints each step. Returns 1 if one of them does not work."""
+    """Checks every upstream, and prints each answer. Returns 1 if one of them does not work."""
     log.addHandler(logging.NullHandler())
     log.propagate = False
     return asyncio.run(_all(looked, Console(highlight=False)))
@@ -60,10 +51,10 @@ async def _all(looked: Looked, console: Console) -> int:
         where = found.base_url or found.provider or "inside this server"
         console.print(Text(f"{name}  {where}", "bold"), soft_wrap=True)
         states = set()
-        async for step in _steps(looked, name, found):
-            states.add(step.state)
-            mark, style, _ = _STATES[step.state]
-            lines = Text(wrapped(step.message, sys.stdout, f"  {mark} {step.title:<9}", " " * 13))
+        async for state, question, message in _steps(looked, name, found):
+            states.add(state)
+            mark, style, _ = _STATES[state]
+            lines = Text(wrapped(message, sys.stdout, f"  {mark} {question:<9}", " " * 13))
             lines.stylize(style, 2, 3)
             console.print(lines, soft_wrap=True)
         failed = failed or "error" in states
@@ -72,21 +63,20 @@ async def _all(looked: Looked, console: Console) -> int:
     return 1 if failed else 0
 
 
-async def _steps(looked: Looked, name: str, found: Survey) -> AsyncIterator[Step]:
+async def _steps(looked: Looked, name: str, found: Survey) -> AsyncIterator[tuple[str, str, str]]:
+    """What each question showed: how it went, its name, and a sentence."""
     settings, upstream = looked.settings, looked.settings.upstreams[name]
     if upstream.auth == "passthrough":
-        yield Step("note", "answers", "callers send their own keys, so nothing can be asked here")
+        yield "note", "answers", "callers send their own keys, so nothing can be asked here"
         return
     if found.error is not None:
-        yield Step("error", "server", explained(found.error.problem.code, found.error.cause, upstream))
+        yield "error", "server", explained(found.error.problem.code, found.error.cause, upstream)
         return
     if found.base_url != (upstream.base_url or ""):
-        yield Step("error", "server", f'has no API at {upstream.base_url}. Write base_url = "{found.base_url}".')
+        yield "error", "server", f'has no API at {upstream.base_url}. Write base_url = "{found.base_url}".'
         return
     listed = {model.name: model.context_window for model in found.models}
-    yield (
-        Step("ok", "models", f"{len(listed)}: {some([*listed])}") if listed else Step("note", "models", "it lists none")
-    )
+    yield ("ok", "models", f"{len(listed)}: {some([*listed])}") if listed else ("note", "models", "it lists none")
     models = {
         public: model.model_copy(update={"upstream": name, "upstreams": ()})
         for public, model in settings.models.items()
@@ -95,7 +85,7 @@ async def _steps(looked: Looked, name: str, found: Survey) -> AsyncIterator[Step
     there = {public: model.called(name, public) for public, model in models.items() if public != "*"}
     for public, called in there.items():
         if listed and called not in listed:
-            yield Step("warning", "models", f'models.{public}: it lists no "{called}"')
+            yield "warning", "models", f'models.{public}: it lists no "{called}"'
     model = next(iter([*there, *listed]), _UNNAMED)
     called = there.get(model, model)
     models.setdefault("*", ModelSettings(upstream=name))
@@ -103,20 +93,20 @@ async def _steps(looked: Looked, name: str, found: Survey) -> AsyncIterator[Step
     try:
         last, pieces, took = await _asked(state, {"model": model, **_HELLO})
         if error := last.get("error"):
-            yield Step("error", "answers", explained(error["code"], error["message"], upstream))
+            yield "error", "answers", explained(error["code"], error["message"], upstream)
             return
-        yield Step("ok", "answers", f"{called} in {took}")
+        yield "ok", "answers", f"{called} in {took}"
         if pieces > 1:
-            yield Step("ok", "streams", f"{pieces} pieces")
+            yield "ok", "streams", f"{pieces} pieces"
         else:
-            yield Step("warning", "streams", "the answer came in one piece: a proxy on the way may hold it back")
+            yield "warning", "streams", "the answer came in one piece: a proxy on the way may hold it back"
         last, _, took = await _asked(state, {"model": model, **_CALL})
         if error := last.get("error"):
-            yield Step("warning", "tools", f"{error['message']} {for_tools(found.provider)}")
+            yield "warning", "tools", f"{error['message']} {for_tools(found.provider)}"
         elif any(item["type"] == "function_call" for item in last["output"]):
-            yield Step("ok", "tools", f"called one after {took}")
+            yield "ok", "tools", f"called one after {took}"
         else:
-            yield Step("warning", "tools", f"it answered in words, and called none. {for_tools(found.provider)}")
+            yield "warning", "tools", f"it answered in words, and called none. {for_tools(found.provider)}"
     finally:
         await state.close()
     window, configured = listed.get(called), models[model].context_window if model in models else None
@@ -124,11 +114,11 @@ async def _steps(looked: Looked, name: str, found: Survey) -> AsyncIterator[Step
         key = upstream.api_key.get_secret_value()
         window = await loaded_window(found.base_url, key, called, within=_LOOK) or window
     if short := short_context(called, window, found.provider):
-        yield Step("warning", "context", short)
+        yield "warning", "context", short
     elif window and configured and configured > window:
-        yield Step("warning", "context", f"{window:,} tokens, but context_window says {configured:,}")
+        yield "warning", "context", f"{window:,} tokens, but context_window says {configured:,}"
     elif window:
-        yield Step("ok", "context", f"{window:,} tokens")
+        yield "ok", "context", f"{window:,} tokens"
 
 
 async def _asked(state: State, body: Json) -> tuple[Json, int, str]:
