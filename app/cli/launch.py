@@ -111,7 +111,8 @@ def _choices(settings: Settings, surveys: Mapping[str, Survey]) -> list[Choice]:
     choices = []
     for name, model in settings.models.items():
         first = model.asked[0]
-        upstream = first if first in settings.upstreams else settings.models[first].asked[0]
+        ways = (first,) if first in surveys else settings.models[first].asked
+        upstream = next(way for way in ways if way in surveys)
         survey = surveys[upstream]
         listed = {each.name: each for each in survey.models}
         known = listed.get(model.called(upstream, name), ListedModel(name))

@@ -347,7 +347,7 @@ class ModelSettings(Table):
     """The table of `[upstreams]` that serves it. For several, with fallbacks, see `upstreams`."""
     upstreams: Names = ()
     """Several instead of one, tried in this order until one sends its first data: `upstreams = ["local", "cloud"]` with
-    `names = { cloud = "gpt-5" }`. A name here may also be that of another model."""
+    `names = { cloud = "gpt-5" }`. A name here may also be that of a model with an upstream of its own."""
     name: Name | None = None
     """Its name at the upstream; by default the public name."""
     names: dict[str, Name] = {}
