@@ -31,9 +31,9 @@ wire: $(VENV)/.dev ## compare all that a server says and asks with what is recor
 	$(BIN)/python -m pytest -n 2 tests/wire $(ARGS)
 
 programs: $(VENV)/.dev ## install the clients that tests drive, in .cache
-	$(BIN)/python -m tests.matrix.install
+	$(BIN)/python -m tests.support.install
 
-conformance: programs ## drive eight real clients through seventeen behaviours of each dialect
+conformance: programs ## drive nine real clients through seventeen behaviours of each dialect
 	$(BIN)/python -m tests.matrix.run $(ARGS)
 
 bench: $(VENV)/.dev ## measure the speed beside byte copies and other bridges

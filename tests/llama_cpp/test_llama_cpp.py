@@ -13,7 +13,7 @@ import jsonschema  # type: ignore[import-untyped]  # it brings no types
 import pytest
 
 from tests.llama_cpp.answers import GREETING, SIZE, THOUGHT, TOLD
-from tests.matrix.install import LLAMA_CPP, ROOT
+from tests.support.install import LLAMA_CPP, ROOT
 from tests.wire.configuration import Model, Settings, Upstream
 from tests.wire.event_stream import events_of, judged
 from tests.wire.ports import give_back, listening

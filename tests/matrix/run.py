@@ -5,10 +5,8 @@ It prints what is wrong as it finds it, and a table for each lane, and ends with
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -20,45 +18,24 @@ from tests.matrix.clients import CLIENTS, Client, task_of
 from tests.matrix.upstreams import LANES, Body, Lane
 from tests.wire.configuration import Model, Server, Settings, Upstream
 from tests.wire.program import serving
-from tests.wire.servers import Ask, Step
+from tests.wire.servers import Ask, ScriptedUpstream
 
 KEY = "sk-scripted"
 
 
-class ScriptedModel:
-    """The model behind a lane's server: it plays the answers of one cell after the other."""
-
-    def __init__(self, lane: Lane) -> None:
-        self.lane = lane
-        self.upstream = lane.server(self.steps)
-        self.upstream.may_violate = True
-        self.begin([])
-
-    def begin(self, answers: Sequence[list[Step]]) -> None:
-        """What to play, the last one again and again."""
-        self.answers, self.bodies, self.times = answers, list[Body](), list[float]()
-        self.upstream.violations = []
-
-    def steps(self, ask: Ask) -> list[Step]:
-        """The next answer."""
-        self.times.append(time.monotonic())
-        self.bodies.append(self.lane.read(ask.body))
-        return self.answers[min(len(self.bodies), len(self.answers)) - 1]
-
-
 @contextmanager
-def served(lane: Lane) -> Iterator[tuple[str, ScriptedModel]]:
-    """The address of a server with its model on a scripted server of this lane. Each failure is left to the client."""
-    model = ScriptedModel(lane)
+def served(lane: Lane) -> Iterator[tuple[str, ScriptedUpstream]]:
+    """The address of a server, and the scripted server of this lane behind it. Each failure is left to the client."""
     with ExitStack() as stack:
-        base_url = stack.enter_context(model.upstream).url
+        upstream = stack.enter_context(lane.server())
+        upstream.may_violate = True
         models = {lane.model: Model(upstream="scripted", context_window=64_000, reasoning_efforts=["low"])}
-        vias = ["chat", lane.via] if lane.relayed else [lane.via]
-        for via in vias:
+        base_url = upstream.url
+        for via in ["chat", lane.via] if lane.relayed else [lane.via]:
             upstreams = {"scripted": Upstream(via=via, base_url=base_url, api_key=KEY, retries=0)}
             settings = Settings(server=Server(keep_alive=1), upstreams=upstreams, models=models)
             base_url = f"{stack.enter_context(serving(settings, fresh=True))}/v1"
-        yield base_url, model
+        yield base_url, upstream
 
 
 def ask_faults(cell: Cell, client: Client, bodies: Sequence[Body]) -> Iterator[str]:
@@ -70,7 +47,7 @@ def ask_faults(cell: Cell, client: Client, bodies: Sequence[Body]) -> Iterator[s
         offered = {client.calls[key].name for key in answer.calls}
         wanted: dict[str, Any] = {
             "calls": {call_id: (call.name, json.loads(call.arguments)) for call_id, call in calls.items()},
-            "schema": ("object", ["city", "degrees"]) if cell.schema else None,
+            "schema": ["city", "degrees"] if cell.schema else None,
             "pictures": [words.PICTURE] * (cell.picture + ("picture" in made)),
             "thinks": cell.thinks or body.thinks,
             "thoughts": [(each.thinks, f"call_{each.calls[0]}") for each in past if each.thinks],
@@ -85,37 +62,44 @@ def ask_faults(cell: Cell, client: Client, bodies: Sequence[Body]) -> Iterator[s
             yield f"ask {number} offers {body.tools}"
 
 
-def faults(lane: str, client: Client, name: str, value: Mapping[str, Any], model: ScriptedModel) -> Iterator[str]:
+def is_told(held: Mapping[str, Any], told: Mapping[str, Any]) -> bool:
+    """Whether the client has this at the end, and nothing else."""
+    return held.keys() == told.keys() and all(
+        all(word in held[key] for word in value) if isinstance(value, tuple) else held[key] == value
+        for key, value in told.items()
+    )
+
+
+def faults(cell: Cell, client: Client, value: Mapping[str, Any], asks: Sequence[Ask], lane: Lane) -> Iterator[str]:
     """What is wrong with a cell."""
-    cell = CELLS[name]
-    told = client.told.get(f"{lane}/{name}") or client.told.get(name, cell.told)
     held = {key: sorted(each) if key == "calls" else each for key, each in value.items() if each}
     if "parsed" in held:
         held.pop("text", None)
-    if held != told:
-        yield f"the client has {held}, not {told}"
-    yield from model.upstream.violations
-    if len(model.bodies) != len(cell.answers):
-        yield f"the model was asked {len(model.bodies)} times, not {len(cell.answers)}"
-    yield from ask_faults(cell, client, model.bodies)
-    if cell.retries and len(model.times) > 1 and model.times[-1] - model.times[0] < WAIT:
+    if not is_told(held, cell.told):
+        yield f"the client has {held}, not {cell.told}"
+    if len(asks) != len(cell.answers):
+        yield f"the model was asked {len(asks)} times, not {len(cell.answers)}"
+    yield from ask_faults(cell, client, [lane.read(ask.body) for ask in asks])
+    if cell.retries and asks[-1].began - asks[0].began < WAIT:
         yield "the client came back before it was told to"
 
 
-def drive(lane: str, name: str, cells: Sequence[str], url: str, model: ScriptedModel) -> dict[str, str]:
+def drive(lane: str, name: str, cells: Sequence[str], url: str, upstream: ScriptedUpstream) -> dict[str, str]:
     """One client through cells: the sign of each."""
-    client, signs = CLIENTS[name], dict.fromkeys(cells, "-")
+    client, signs, by = CLIENTS[name], dict.fromkeys(cells, "-"), LANES[lane]
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, client.driver(Path(folder)) as driver:
-        for cell in (each for each in cells if client.tries(lane, each)):
-            model.begin([model.lane.steps(answer, client) for answer in CELLS[cell].answers])
+        for key in (each for each in cells if client.tries(lane, each)):
+            cell = client.cell(lane, key)
+            upstream.asks, upstream.violations = [], []
+            upstream.scripts = tuple(by.steps(answer, client) for answer in cell.answers)
             try:
-                told = driver(task_of(CELLS[cell], url, model.lane.model))
-            except (OSError, ValueError, subprocess.SubprocessError) as error:
+                told = driver(task_of(cell, url, by.model))
+            except (OSError, ValueError) as error:
                 told = {"error": f"the driver: {error!r}"}
-            found = list(faults(lane, client, cell, told, model))
-            signs[cell] = "✗" if found else "✓"
+            found = [*faults(cell, client, told, upstream.asks, by), *upstream.violations]
+            signs[key] = "✗" if found else "✓"
             for fault in found:
-                print(f"✗ {lane}, {name}, {cell}: {fault}", flush=True)
+                print(f"✗ {lane}, {name}, {key}: {fault}", flush=True)
     return signs
 
 
@@ -127,8 +111,8 @@ def main() -> int:
     given = parser.parse_args()
     cells, clients, broken = given.cell or list(CELLS), given.client or list(CLIENTS), False
     for lane in given.lane or LANES:
-        with served(LANES[lane]) as (url, model):
-            signs = {name: drive(lane, name, cells, url, model) for name in clients}
+        with served(LANES[lane]) as (url, upstream):
+            signs = {name: drive(lane, name, cells, url, upstream) for name in clients}
         print(f"\n{lane:13}", *clients)
         for cell in cells:
             print(f"{cell:13}", *(f"{signs[name][cell]:^{len(name)}}" for name in clients))

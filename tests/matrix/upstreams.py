@@ -8,17 +8,8 @@ from typing import Any, Final, NamedTuple
 from tests.matrix.cells import BOOM, WAIT, Answer
 from tests.matrix.clients import Client
 from tests.wire import script
-from tests.wire.servers import (
-    AnthropicUpstream,
-    ChatUpstream,
-    Cut,
-    Json,
-    Pause,
-    ScriptedUpstream,
-    Status,
-    Step,
-    anthropic,
-)
+from tests.wire.servers import AnthropicUpstream, ChatUpstream, Cut, Json, Pause, ScriptedUpstream, Status, Step
+from tests.wire.servers import anthropic as claude
 
 SIGNATURE: Final = "c2ln"
 
@@ -34,8 +25,8 @@ class Body(NamedTuple):
     """As `data:` URLs, those of tools too."""
     tools: list[str]
     """The names of the tools that are offered."""
-    schema: tuple[str, list[str]] | None
-    """The type and the required members of the answer."""
+    schema: list[str] | None
+    """The required members of the answer."""
     thinks: bool
     """Whether the model is asked to think."""
     thoughts: list[tuple[str, str]]
@@ -47,7 +38,7 @@ class Lane(NamedTuple):
 
     via: str
     model: str
-    server: Callable[[Any], ScriptedUpstream]
+    server: Callable[[], ScriptedUpstream]
     steps: Callable[[Answer, Client], list[Step]]
     read: Callable[[Json], Body]
     relayed: bool = False
@@ -59,21 +50,25 @@ def _pieces(text: str) -> list[str]:
     return [text[start : start + 3] for start in range(0, len(text), 3)]
 
 
+def _refused(status: int) -> list[Step]:
+    """An error instead of an answer, in the words of both APIs."""
+    kind, headers = ("rate_limit_error", {"retry-after": str(WAIT)}) if status == 429 else ("api_error", {})
+    return [Status(status, {"type": "error", "error": {"type": kind, "message": BOOM}}, headers)]
+
+
 def chat_steps(answer: Answer, client: Client) -> list[Step]:
     """An answer of a chat server, as it calls this client's tools."""
     if answer.status:
-        headers = {"retry-after": str(WAIT)} if answer.status == 429 else {}
-        return [Status(answer.status, {"error": {"message": BOOM, "type": "server_error", "code": None}}, headers)]
-    said: list[Step] = [*map(script.thinks, _pieces(answer.thinks)), *map(script.says, _pieces(answer.says))]
-    said += map(script.refuses, _pieces(answer.refuses))
+        return _refused(answer.status)
+    words = ((script.thinks, answer.thinks), (script.says, answer.says), (script.refuses, answer.refuses))
+    said: list[Step] = [make(piece) for make, text in words for piece in _pieces(text)]
     if answer.silence:
         said.insert(1, Pause(answer.silence))
     made = [(number, f"call_{key}", client.calls[key]) for number, key in enumerate(answer.calls)]
     opened = [script.calls(number, call.name, id=call_id) for number, call_id, call in made]
     more = [[script.more(number, piece) for piece in _pieces(call.arguments)] for number, _, call in made]
     if client.by_turns:
-        said += opened
-        said += (chunk for chunk in chain.from_iterable(zip_longest(*more)) if chunk)
+        said += [*opened, *filter(None, chain.from_iterable(zip_longest(*more)))]
     else:
         said += chain.from_iterable([first, *rest] for first, rest in zip(opened, more, strict=True))
     if answer.ends in {"error", "cut"}:
@@ -85,26 +80,25 @@ def chat_steps(answer: Answer, client: Client) -> list[Step]:
 def messages_steps(answer: Answer, client: Client) -> list[Step]:
     """An answer of a server of the Messages API, one call after the other. A refusal is its explanation of the end."""
     if answer.status:
-        kind, headers = ("rate_limit_error", {"retry-after": str(WAIT)}) if answer.status == 429 else ("api_error", {})
-        return [Status(answer.status, {"type": "error", "error": {"type": kind, "message": BOOM}}, headers)]
+        return _refused(answer.status)
     numbers, blocks = count(), list[Step]()
     if answer.thinks:
-        blocks += anthropic.thinking(next(numbers), *_pieces(answer.thinks), signature=SIGNATURE)
+        blocks += claude.thinking(next(numbers), *_pieces(answer.thinks), signature=SIGNATURE)
     if answer.says:
-        blocks += anthropic.text(next(numbers), *_pieces(answer.says))
+        blocks += claude.text(next(numbers), *_pieces(answer.says))
     for key in answer.calls:
         call = client.calls[key]
-        blocks += anthropic.tool_use(next(numbers), call.name, f"call_{key}", *_pieces(call.arguments))
+        blocks += claude.tool_use(next(numbers), call.name, f"call_{key}", *_pieces(call.arguments))
     if answer.silence:
         blocks.insert(2, Pause(answer.silence))
     if answer.ends in {"error", "cut"}:
         error = {"type": "error", "error": {"type": "api_error", "message": BOOM}}
-        return [*anthropic.begins(), *blocks[:-1], Pause(0.3), Cut() if answer.ends == "cut" else error]
+        return [*claude.begins(), *blocks[:-1], Pause(0.3), Cut() if answer.ends == "cut" else error]
     reason = "tool_use" if answer.calls else {"length": "max_tokens", "": "end_turn"}[answer.ends]
-    stop, over = anthropic.ends("refusal" if answer.refuses else reason)
+    stop, over = claude.ends("refusal" if answer.refuses else reason)
     if answer.refuses:
         stop["delta"]["stop_details"] = {"type": "refusal", "explanation": answer.refuses, "category": None}
-    return [*anthropic.begins(), *blocks, stop, over]
+    return [*claude.begins(), *blocks, stop, over]
 
 
 def chat_body(body: Json) -> Body:
@@ -117,7 +111,7 @@ def chat_body(body: Json) -> Body:
         {message["tool_call_id"]: str(message["content"]) for message in messages if message["role"] == "tool"},
         [part["image_url"]["url"] for part in _parts(messages, "user") if part["type"] == "image_url"],
         [tool["function"]["name"] for tool in body.get("tools", [])],
-        _shape(body.get("response_format", {}).get("json_schema", {}).get("schema")),
+        body.get("response_format", {}).get("json_schema", {}).get("schema", {}).get("required"),
         "reasoning_effort" in body,
         [(each["reasoning_content"], each["tool_calls"][0]["id"]) for each in calling if "reasoning_content" in each],
     )
@@ -127,19 +121,16 @@ def messages_body(body: Json) -> Body:
     """The body of a request to the Messages API."""
     said, sent = (list(_parts(body["messages"], role)) for role in ("assistant", "user"))
     gave = {block["tool_use_id"]: block["content"] for block in sent if block["type"] == "tool_result"}
+    thoughts = [pair for pair in pairwise(said) if [each["type"] for each in pair] == ["thinking", "tool_use"]]
     inner = [part for content in gave.values() if isinstance(content, list) for part in content]
     return Body(
         {block["id"]: (block["name"], block["input"]) for block in said if block["type"] == "tool_use"},
         {call_id: content if isinstance(content, str) else json.dumps(content) for call_id, content in gave.items()},
         [_data_url(block["source"]) for block in [*sent, *inner] if block["type"] == "image"],
         [tool["name"] for tool in body.get("tools", [])],
-        _shape(body.get("output_config", {}).get("format", {}).get("schema")),
+        body.get("output_config", {}).get("format", {}).get("schema", {}).get("required"),
         body.get("thinking", {}).get("type") in {"enabled", "adaptive"},
-        [
-            (thought["thinking"] if thought["signature"] == SIGNATURE else str(thought), block["id"])
-            for thought, block in pairwise(said)
-            if (thought["type"], block["type"]) == ("thinking", "tool_use")
-        ],
+        [(old["thinking"] if old["signature"] == SIGNATURE else str(old), block["id"]) for old, block in thoughts],
     )
 
 
@@ -148,10 +139,6 @@ def _parts(messages: list[Json], role: str) -> Iterator[Json]:
     for message in messages:
         if message["role"] == role and isinstance(message["content"], list):
             yield from message["content"]
-
-
-def _shape(schema: Json | None) -> tuple[str, list[str]] | None:
-    return (schema["type"], schema["required"]) if schema else None
 
 
 def _data_url(source: Json) -> str:

@@ -3,6 +3,7 @@
 Nothing but the standard library: the drivers import it in an environment of their own; those of Node get it as JSON.
 """
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 PROMPT: Final = "Please do as you were told."
@@ -19,6 +20,8 @@ QUERY: Final = "find a tool that knows the weather"
 FOUND: Final = {"city": "Paris", "degrees": 21}
 PIXEL: Final = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 PICTURE: Final = f"data:image/png;base64,{PIXEL}"
+SAID: Final = {"type": "input_text", "text": PROMPT}
+IMAGE: Final = {"type": "input_image", "image_url": PICTURE, "detail": "auto"}
 
 
 def schema(**members: str) -> dict[str, Any]:
@@ -33,24 +36,22 @@ def _function(name: str, **members: str) -> dict[str, Any]:
 
 SCHEMA: Final = schema(city="string", degrees="integer")
 WEATHER: Final = _function("get_weather", city="string")
+_LOOK_UP: Final = _function("look_up", city="string")
 TOOLS: Final[dict[str, dict[str, Any]]] = {
     "weather": WEATHER,
-    "custom": {"type": "custom", "name": "run_code", "description": "Runs a program.", "format": {"type": "text"}},
+    "custom": {"type": "custom", "name": "run_code", "description": "…", "format": {"type": "text"}},
     "namespace": {
         "type": "namespace",
         "name": "sky",
-        "description": "Of the sky.",
+        "description": "…",
         "tools": [_function("look_up", city="string")],
     },
-    "search": {
-        "type": "tool_search",
-        "execution": "client",
-        "description": "Finds tools.",
-        "parameters": schema(query="string"),
-    },
+    "search": {"type": "tool_search", "execution": "client", "description": "…", "parameters": schema(query="string")},
     "picture": _function("take_picture"),
 }
 """The tools as the Responses API has them, by the names that cells call them."""
+FOUND_TOOLS: Final = {"type": "tool_search_output", "tools": [WEATHER], "execution": "client", "status": "completed"}
+"""What a client answers to a search of tools."""
 THINKING: Final[dict[str, Any]] = {
     "reasoning": {"effort": "low", "summary": "auto"},
     "include": ["reasoning.encrypted_content"],
@@ -60,3 +61,8 @@ THINKING: Final[dict[str, Any]] = {
 def degrees(city: str) -> str:
     """What the weather tools give."""
     return f"21 degrees in {city}"
+
+
+def cities(outputs: Iterable[str]) -> list[str]:
+    """Those whose weather the tools gave."""
+    return [output.strip().removeprefix(degrees("")) for output in outputs if output.startswith(degrees(""))]

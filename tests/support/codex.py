@@ -16,9 +16,9 @@ from typing import Any, Final
 
 import httpx
 
-from tests.support.node import NODE, ROOT
+from tests.support.node import NODE
 
-MCP_SERVER: Final = ROOT / "tests" / "matrix" / "weather_mcp.py"
+MCP_SERVER: Final = Path(__file__).with_name("weather_mcp.py")
 NOWHERE: Final = "http://127.0.0.1:9"
 """An address at which nothing listens."""
 CONFIG: Final = """\

@@ -10,14 +10,10 @@ const { createOpenResponses } = await load("@ai-sdk/open-responses");
 const City = z.object({ city: z.string() });
 const Weather = z.object({ city: z.string(), degrees: z.number().int() });
 const thinking = { reasoningEffort: "low", reasoningSummary: "auto" };
-const asThinking = {
-  proxy: thinking,
-  openai: { ...thinking, forceReasoning: true, include: ["reasoning.encrypted_content"] }, // it knows OpenAI's names only
-};
+const forced = { forceReasoning: true, include: ["reasoning.encrypted_content"] }; // it knows OpenAI's names only
 
 await serve(async (task, told) => {
   const openai = createOpenAI({ baseURL: task.url, apiKey: "any" });
-  const { openai: more, proxy } = task.thinks ? asThinking : {};
   const content = [{ type: "text", text: words.PROMPT }];
   if (task.picture) content.push({ type: "file", mediaType: "image/png", data: words.PICTURE });
   const result = streamText({
@@ -30,7 +26,9 @@ await serve(async (task, told) => {
     stopWhen: stepCountIs(5),
     maxRetries: task.retries,
     onError: () => {},
-    providerOptions: { openai: { store: false, ...more }, proxy },
+    providerOptions: task.thinks
+      ? { openai: { store: false, ...thinking, ...forced }, proxy: thinking }
+      : { openai: { store: false } },
   });
   for await (const part of result.fullStream) hear(part, told);
   if (task.schema) told.parsed = await result.output;
@@ -38,31 +36,26 @@ await serve(async (task, told) => {
 
 /** Its tools, by the names that cells call them. */
 function tools(openai, told) {
-  const { weather, code } = hands(told);
-  const knows = (more) => tool({ description: "The weather of a city.", inputSchema: City, execute: weather, ...more });
+  const { get_weather, run_code } = hands(told);
+  const knows = (more) => tool({ description: "The weather of a city.", inputSchema: City, execute: get_weather, ...more });
   const data = { type: "data", data: words.PIXEL };
-  const take_picture = tool({
-    description: "Takes a picture.",
-    inputSchema: z.object({}),
-    execute: () => "a picture",
-    toModelOutput: () => ({ type: "content", value: [{ type: "file", mediaType: "image/png", data }] }),
-  });
+  const picture = { type: "content", value: [{ type: "file", mediaType: "image/png", data }] };
+  const taken = { execute: () => "a picture", toModelOutput: () => picture };
   const search = (input) => {
     told.query = input.arguments.query;
     return { tools: [{ type: "function", name: "get_weather", parameters: words.WEATHER.parameters }] };
   };
-  const { description, parameters, format } = words.TOOLS.search;
   const found = { providerOptions: { openai: { deferLoading: true } } };
   const namespace = { providerOptions: { openai: { namespace: { name: "sky", description: "Of the sky." } } } };
   return {
     weather: { get_weather: knows() },
-    custom: { run_code: openai.tools.customTool({ ...words.TOOLS.custom, execute: code }) },
+    custom: { run_code: openai.tools.customTool({ ...words.TOOLS.custom, execute: run_code }) },
     namespace: { look_up: knows(namespace) },
     search: {
-      tool_search: openai.tools.toolSearch({ execution: "client", description, parameters, execute: search }),
+      tool_search: openai.tools.toolSearch({ ...words.TOOLS.search, execute: search }),
       get_weather: knows(found),
     },
-    picture: { take_picture },
+    picture: { take_picture: tool({ description: "…", inputSchema: z.object({}), ...taken }) },
   };
 }
 

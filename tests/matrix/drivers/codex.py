@@ -2,35 +2,30 @@
 
 import base64
 import json
+import os
+import tempfile
 from collections.abc import Mapping
-from typing import Any, Final
+from pathlib import Path
+from typing import Final
 
 from tests.matrix import words
-from tests.matrix.cells import BOOM, BROKE_OFF, CALLS, PARTIAL, TEXT, Holds, call
-from tests.matrix.drivers.driving import Task
+from tests.matrix.cells import BOOM, BROKE_OFF, CALLS, PARTIAL, TEXT, call
+from tests.matrix.drivers.driving import Task, Told, serve
 from tests.support.codex import Codex
+from tests.support.node import modules_with
 
 BEFORE: Final = "one\ntwo\nthree\n"
 AFTER: Final = 'one\nprint("naïve 😀")\nthree\n'
-PATCH: Final = f"""\
-*** Begin Patch
-*** Update File: greeting.txt
-@@
- one
--two
-+{AFTER.splitlines()[1]}
- three
-*** End Patch
-"""
+_LINES: Final = f" one\n-two\n+{AFTER.splitlines()[1]}\n three"
+PATCH: Final = f"*** Begin Patch\n*** Update File: greeting.txt\n@@\n{_LINES}\n*** End Patch\n"
+_LOOK_UP: Final = call("mcp__weather__look_up", words.degrees("Paris"), city="Paris")
 OWN_CALLS: Final = {
     **CALLS,
-    **{
-        city: call("exec_command", words.degrees(city), cmd=f"echo '{words.degrees(city)}'")
-        for city in ("Paris", "Rome")
-    },
+    "Paris": call("exec_command", words.degrees("Paris"), cmd=f"echo {words.degrees('Paris')}"),
+    "Rome": call("exec_command", words.degrees("Rome"), cmd=f"echo {words.degrees('Rome')}"),
     "custom": call("apply_patch", "M greeting.txt", input=PATCH),
-    "namespace": call("mcp__weather__look_up", words.degrees("Paris"), city="Paris"),
-    "found": call("mcp__weather__look_up", words.degrees("Paris"), city="Paris"),
+    "namespace": _LOOK_UP,
+    "found": _LOOK_UP,
     "picture": call("view_image", path="picture.png"),
 }
 """Its own tools, and one of a Model Context Protocol server that is plugged in."""
@@ -39,16 +34,17 @@ OWN_ENDS: Final[Mapping[str, Mapping[str, object]]] = {
     "search": {"calls": ["Paris"], **TEXT},
     "refusal": {"text": words.REFUSAL},
     "incomplete": PARTIAL,
-    "failed_before": {"error": Holds(BOOM)},
-    "failed_in": {**PARTIAL, "error": Holds(BOOM)},
-    "cut": {**PARTIAL, "error": Holds(BROKE_OFF)},
+    "failed_before": {"error": (BOOM,)},
+    "failed_in": {**PARTIAL, "error": (BOOM,)},
+    "cut": {**PARTIAL, "error": (BROKE_OFF,)},
 }
 """It shows no `refusal` part, discards an answer that is not completed (so both are sent as it takes them), and shows
 an error's message alone. It asks for a search itself."""
 
 
-def drive(codex: Codex, task: Task) -> dict[str, Any]:
+def drive(task: Task, told: Told) -> None:
     """What a user has at the end."""
+    codex = Codex(modules_with("@openai/codex"), Path(tempfile.mkdtemp(dir=os.environ["HOME"])))
     codex.set_up(
         task.url.removesuffix("/v1"),
         task.model,
@@ -60,18 +56,17 @@ def drive(codex: Codex, task: Task) -> dict[str, Any]:
     (codex.work / "picture.png").write_bytes(base64.b64decode(words.PIXEL))
     flags = [*(["--image", "picture.png"] * task.picture), *(["--output-schema", "schema.json"] * task.schema)]
     ran = codex.run(words.PROMPT, *flags, timeout=120)
-    if not ran.events:
-        return {"error": ran.stderr[-1000:]}
-    text = ran.said[-1] if ran.said else ""
-    printed = [item["aggregated_output"].strip() for item in ran.items("command_execution")]
-    asked = [item for item in ran.items("mcp_tool_call") if item["status"] == "completed"]
+    printed = [item["aggregated_output"] for item in ran.items("command_execution")]
+    asked = [item["result"]["content"][0]["text"] for item in ran.items("mcp_tool_call") if item["result"]]
     edited = (codex.work / "greeting.txt").read_text("utf-8")
-    return {
-        "text": text,
-        "reasoning": "".join(item["text"] for item in ran.items("reasoning")),
-        "calls": [line.removeprefix("21 degrees in ") for line in printed]
-        + [item["arguments"]["city"] for item in asked if (item["server"], item["tool"]) == ("weather", "look_up")],
-        "input": edited if edited != BEFORE else "",
-        "parsed": json.loads(text) if task.schema else None,
-        "error": "".join(ran.errors) if ran.events[-1]["type"] != "turn.completed" else "",
-    }
+    told["text"] = ran.said[-1] if ran.said else ""
+    told["reasoning"] = "".join(item["text"] for item in ran.items("reasoning"))
+    told["calls"] = words.cities([*printed, *asked])
+    told["input"] = edited if edited != BEFORE else ""
+    told["parsed"] = json.loads(told["text"]) if task.schema else None
+    if not ran.events or ran.events[-1]["type"] != "turn.completed":
+        told["error"] = "".join(ran.errors) or ran.stderr[-1000:]
+
+
+if __name__ == "__main__":
+    serve(drive)

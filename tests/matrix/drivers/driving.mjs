@@ -12,16 +12,17 @@ export const load = (name) => import(pathToFileURL(resolve(name)).href);
 export const words = JSON.parse(spoken);
 
 /** The functions behind a client's tools, which note what they were given. */
-export const hands = (told) => ({
-  weather: ({ city }) => {
+export function hands(told) {
+  const get_weather = ({ city }) => {
     told.calls = [...(told.calls ?? []), city];
     return `21 degrees in ${city}`;
-  },
-  code: (input) => {
+  };
+  const run_code = (input) => {
     told.input = (told.input ?? "") + input;
     return words.RAN;
-  },
-});
+  };
+  return { get_weather, look_up: get_weather, run_code, take_picture: () => [words.IMAGE] };
+}
 
 /** Answer every task. Whatever the client throws is what its user sees. */
 export async function serve(drive) {

@@ -40,6 +40,12 @@ class Told(dict[str, Any]):
         self["input"] = self.get("input", "") + content
         return words.RAN
 
+    def run(self, name: str, given: Any) -> Any:
+        """What the tool of this name gives, whose arguments these are."""
+        if name == "take_picture":
+            return [words.IMAGE]
+        return self.run_code(given) if name == "run_code" else self.weather(**given)
+
     def read(self, answer: Any) -> None:
         """The whole answer at its end, which is what was heard in pieces."""
         if isinstance(answer, Weather):
@@ -56,11 +62,7 @@ def serve(drive: Callable[[Task, Told], Any]) -> None:
         try:
             driven = drive(Task(**json.loads(line)), told)
             if inspect.isawaitable(driven):
-                asyncio.run(_awaited(driven))
+                asyncio.run(asyncio.wait_for(driven, 60))
         except Exception as error:
             told["error"] = f"{type(error).__name__}: {error} {vars(error)}"
         print(json.dumps(told), flush=True)
-
-
-async def _awaited(driven: Any) -> None:
-    await asyncio.wait_for(driven, 60)

@@ -34,9 +34,7 @@ def drive(task: Task, told: Told) -> None:
     def answer(call: Any) -> Any:
         if call["name"] == "run_code":
             return run_code.invoke(call)
-        images = [{"type": "input_image", "image_url": words.PICTURE}]
-        given = images if call["name"] == "take_picture" else told.weather(call["args"]["city"])
-        return ToolMessage(given, tool_call_id=call["id"])
+        return ToolMessage(told.run(call["name"], call["args"]), tool_call_id=call["id"])
 
     given: list[Any] = [True]
     while given:

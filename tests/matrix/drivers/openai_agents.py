@@ -9,9 +9,8 @@ from openai.types.shared import Reasoning
 from tests.matrix import words
 from tests.matrix.drivers.driving import Task, Told, Weather, serve
 
-THINKING = agents.ModelSettings(
-    reasoning=Reasoning(effort="low", summary="auto"), response_include=["reasoning.encrypted_content"], store=False
-)
+EFFORT = Reasoning(effort="low", summary="auto")
+THINKING = agents.ModelSettings(reasoning=EFFORT, response_include=["reasoning.encrypted_content"], store=False)
 
 
 def tools(told: Told) -> dict[str, list[Any]]:
@@ -35,9 +34,7 @@ def tools(told: Told) -> dict[str, list[Any]]:
 
 
 async def drive(task: Task, told: Told) -> None:
-    prompt: list[Any] = [{"type": "input_text", "text": words.PROMPT}]
-    if task.picture:
-        prompt.append({"type": "input_image", "image_url": words.PICTURE, "detail": "auto"})
+    prompt: list[Any] = [words.SAID, *[words.IMAGE] * task.picture]
     async with AsyncOpenAI(base_url=task.url, api_key="any", max_retries=task.retries, timeout=60) as client:
         agent = agents.Agent(
             "clerk",

@@ -9,11 +9,9 @@ const Weather = z.object({ city: z.string(), degrees: z.number().int() });
 
 await serve(async (task, told) => {
   const client = new OpenAI({ baseURL: task.url, apiKey: "any", maxRetries: task.retries });
-  const content = [{ type: "input_text", text: words.PROMPT }];
-  if (task.picture) content.push({ type: "input_image", image_url: words.PICTURE, detail: "high" });
-  const input = [{ role: "user", content }];
+  const input = [{ role: "user", content: task.picture ? [words.SAID, words.IMAGE] : [words.SAID] }];
   const fields = { model: task.model, store: false, input, ...(task.thinks ? words.THINKING : {}) };
-  if (task.tools.length) fields.tools = task.tools.map((name) => words.TOOLS[name]);
+  fields.tools = task.tools.map((name) => words.TOOLS[name]);
   if (task.schema) fields.text = { format: zodTextFormat(Weather, "weather") };
   for (let given = [true]; given.length; ) {
     told.text = "";
@@ -28,24 +26,15 @@ await serve(async (task, told) => {
 
 /** What a tool gives, if the item is a call. */
 function answer(item, told) {
-  const { weather, code } = hands(told);
-  const functions = {
-    get_weather: weather,
-    "sky.look_up": weather,
-    take_picture: () => [{ type: "input_image", image_url: words.PICTURE }],
-  };
-  const { call_id } = item;
-  const output = (given) => ({ type: `${item.type}_output`, call_id, output: given });
+  const reply = { type: `${item.type}_output`, call_id: item.call_id };
   switch (item.type) {
-    case "function_call": {
-      const name = item.namespace ? `${item.namespace}.${item.name}` : item.name;
-      return output(functions[name](JSON.parse(item.arguments)));
-    }
+    case "function_call":
+      return { ...reply, output: hands(told)[item.name](JSON.parse(item.arguments)) };
     case "custom_tool_call":
-      return item.name === "run_code" ? output(code(item.input)) : null;
+      return { ...reply, output: hands(told)[item.name](item.input) };
     case "tool_search_call":
       told.query = item.arguments.query;
-      return { type: "tool_search_output", call_id, tools: [words.WEATHER], execution: "client", status: "completed" };
+      return { ...words.FOUND_TOOLS, call_id: item.call_id };
   }
 }
 

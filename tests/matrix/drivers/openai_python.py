@@ -11,14 +11,9 @@ from tests.matrix.drivers.driving import Task, Told, Weather, serve
 
 def drive(task: Task, told: Told) -> None:
     client = OpenAI(base_url=task.url, api_key="any", max_retries=task.retries, timeout=60)
-    content: list[Any] = [{"type": "input_text", "text": words.PROMPT}]
-    if task.picture:
-        content.append({"type": "input_image", "image_url": words.PICTURE, "detail": "high"})
+    content = [words.SAID, *[words.IMAGE] * task.picture]
     fields: dict[str, Any] = {"model": task.model, "store": False, "input": [{"role": "user", "content": content}]}
-    if task.tools:
-        fields["tools"] = [words.TOOLS[name] for name in task.tools]
-    if task.thinks:
-        fields |= words.THINKING
+    fields |= {"tools": [words.TOOLS[name] for name in task.tools], **(words.THINKING if task.thinks else {})}
     if task.schema:
         fields["text_format"] = Weather
     given = [True]
@@ -38,16 +33,12 @@ def answer(item: Any, told: Told) -> Any:
     """What a tool gives, if the item is a call."""
     match item.type:
         case "function_call":
-            images = [{"type": "input_image", "image_url": words.PICTURE}]
-            tools: Any = {(None, "get_weather"): told.weather, ("sky", "look_up"): told.weather}
-            tools[None, "take_picture"] = lambda: images
-            given: Any = tools[item.namespace, item.name](**json.loads(item.arguments))
-        case "custom_tool_call" if item.name == "run_code":
-            given = told.run_code(item.input)
+            given = told.run(item.name, json.loads(item.arguments))
+        case "custom_tool_call":
+            given = told.run(item.name, item.input)
         case "tool_search_call":
             told["query"] = item.arguments["query"]
-            found = {"type": "tool_search_output", "call_id": item.call_id, "tools": [words.WEATHER]}
-            return {**found, "execution": "client", "status": "completed"}
+            return {**words.FOUND_TOOLS, "call_id": item.call_id}
         case _:
             return None
     return {"type": f"{item.type}_output", "call_id": item.call_id, "output": given}

@@ -1,6 +1,7 @@
 """What a scripted server does, step by step, and what it was asked."""
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -88,6 +89,7 @@ class Ask:
     headers: dict[str, str]
     body: Json
     raw: bytes
+    began: float = field(default_factory=time.monotonic)
     gone: threading.Event = field(default_factory=threading.Event)
     gone_at: float | None = None
     """`time.monotonic()` of the disconnect."""

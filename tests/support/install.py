@@ -1,4 +1,4 @@
-"""Fetches the clients into the cache folder, and prints which are not to be had: `python -m tests.matrix.install`.
+"""Fetches the clients into the cache folder, and prints which are not to be had: `python -m tests.support.install`.
 
 Those of PyPI have an environment of their own: the `openai` they want and that of litellm exclude each other. So has
 llama.cpp, which not every machine can have.
