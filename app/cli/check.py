@@ -15,23 +15,18 @@ from ..settings.load import Settings
 def show(settings: Settings, file: Path | None) -> None:
     """Prints the settings as a configuration, then the verdict on stderr."""
     for kind, value in settings.model_dump(exclude_defaults=True, exclude_none=True).items():
-        if kind in {"models", "upstreams"}:
-            for name, table in value.items():
-                _print_table(f"[{kind}.{quoted(name)}]", table)
+        if isinstance(value, list):
+            titled = [(f"[[{kind}]]", table) for table in value]
+        elif kind in {"models", "upstreams"}:
+            titled = [(f"[{kind}.{quoted(name)}]", table) for name, table in value.items()]
         else:
-            for table in value if isinstance(value, list) else [value]:
-                _print_table(f"[[{kind}]]" if table is not value else f"[{kind}]", table)
+            titled = [(f"[{kind}]", value)]
+        for title, table in titled:
+            print(title, *[f"{name} = {toml(inner)}" for name, inner in table.items()], "", sep="\n")
     if not settings.keys:
         print("# no keys: everyone who can reach the address may use the server")
     sys.stdout.flush()
     print(f"{file or 'the configuration'} is valid", file=sys.stderr)
-
-
-def _print_table(title: str, table: Mapping[str, Any]) -> None:
-    print(title)
-    for name, value in table.items():
-        print(f"{name} = {toml(value)}")
-    print()
 
 
 def toml(value: Any) -> str:

@@ -113,13 +113,13 @@ def _choices(settings: Settings, surveys: Mapping[str, Survey]) -> list[Choice]:
         first = model.asked[0]
         ways = (first,) if first in surveys else settings.models[first].asked
         upstream = next(way for way in ways if way in surveys)
-        survey = surveys[upstream]
-        listed = {each.name: each for each in survey.models}
+        found = surveys[upstream]
+        listed = {each.name: each for each in found.models}
         known = listed.get(model.called(upstream, name), ListedModel(name))
-        choices.append(Choice(name, with_facts(model, known), upstream, survey, known.calls_tools))
+        choices.append(Choice(name, with_facts(model, known), upstream, found, known.calls_tools))
         if name == "*" and model.name is None:
             new = [each for each in listed.values() if each.name not in settings.models]
-            choices += [Choice(each.name, with_facts(model, each), upstream, survey, each.calls_tools) for each in new]
+            choices += [Choice(each.name, with_facts(model, each), upstream, found, each.calls_tools) for each in new]
     return choices
 
 
@@ -153,13 +153,13 @@ def _chosen(settings: Settings, choices: Sequence[Choice], wanted: str | None) -
 
 def _loaded(settings: Settings, choice: Choice, wanted: str | None) -> Choice:
     """The same; an Ollama loads it first, and only then says how much context it gets. Raises `MissingError`."""
-    survey, model = choice.survey, choice.settings
-    if survey.provider == "ollama":
+    found, model = choice.survey, choice.settings
+    if found.provider == "ollama":
         _say(f"Ollama loads {choice.name} …")
         table = settings.upstreams[choice.upstream]
         key = table.api_key.get_secret_value()
         there = model.called(choice.upstream, choice.name)
-        window = asyncio.run(loaded_window(survey.base_url, key, there, within=_LOADED)) or model.context_window
+        window = asyncio.run(loaded_window(found.base_url, key, there, within=_LOADED)) or model.context_window
         choice = choice._replace(settings=model.model_copy(update={"context_window": window}))
     if choice.short:
         if wanted is None:

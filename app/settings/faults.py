@@ -1,5 +1,6 @@
 """The mistakes in a configuration, in words for the person who wrote it."""
 
+import json
 import re
 from collections.abc import Iterable
 from typing import Any, get_args
@@ -43,20 +44,13 @@ _MESSAGES = {
 
 def spelled(path: Path) -> str:
     """A path as it is written in the file: `keys[0].sha256`, `models."gpt-4.1".upstream`."""
-    text = ""
-    for step in path:
-        if isinstance(step, int):
-            text += f"[{step}]"
-        else:
-            text += f".{quoted(step)}" if text else quoted(step)
-    return text
+    steps = [f"[{step}]" if isinstance(step, int) else f".{quoted(step)}" for step in path]
+    return "".join(steps).removeprefix(".")
 
 
 def quoted(name: str) -> str:
     """The name as a key of TOML."""
-    if re.fullmatch(r"[A-Za-z0-9_-]+", name):
-        return name
-    return '"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name, ensure_ascii=False)
 
 
 def sentence(error: ErrorDetails) -> str:
@@ -69,8 +63,7 @@ def sentence(error: ErrorDetails) -> str:
             choices = re.findall("'([^']*)'", facts["expected"])
             if instead := instead_of(f"{path[0]}.{path[-1]} = {value}"):
                 return f"{value} is gone; {instead}"
-            near = did_you_mean(value, choices) if isinstance(value, str) else ""
-            return f"must be one of {', '.join(choices)}{near}"
+            return f"must be one of {', '.join(choices)}{did_you_mean(str(value), choices)}"
         case "value_error":
             return str(facts["error"])
         case "model_type" | "dict_type":
