@@ -87,12 +87,15 @@ class _Script:
 
     def chunks(self) -> Iterator[Json]:
         """The whole answer."""
-        chunks, most = list(self._answer()), self._body.get("max_tokens", _MOST)
-        if len(chunks) > most:
-            chunks = [*chunks[:most], _finish("length")]
-        yield from chunks
+        out, most = 0, self._body.get("max_tokens", _MOST)
+        for chunk in self._answer():
+            if out == most:
+                yield _finish("length")
+                break
+            out += 1
+            yield chunk
         if "cut" not in self.words:
-            into, out = len(encode(self._body["messages"])) // 4, min(len(chunks), most)
+            into = len(encode(self._body["messages"])) // 4
             usage = {"prompt_tokens": into, "completion_tokens": out, "total_tokens": into + out}
             yield {"choices": [], "usage": usage}
 
