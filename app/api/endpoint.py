@@ -1,5 +1,6 @@
 """The way in: what every request gets, and what each POST gets: its caller, a slot for its turn, and its body."""
 
+import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -21,6 +22,8 @@ from .state import State
 _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _FIRST = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
 """The types of the first message of an answer."""
+_LARGE = 128 * 1024
+"""Bytes of a body that takes tens of milliseconds, as a seal may: one begins at a time, so that others go between."""
 
 
 class Middleware:
@@ -94,6 +97,9 @@ class Endpoint:
             with state.limits.slot(caller, server) as slot:
                 headers = state.limits.headers(caller)
                 data = await body.read(server.max_body_bytes)
+                if len(data) > _LARGE or b'"AM2.' in data:
+                    async with state.large:
+                        await asyncio.sleep(0)
                 await self._serve(Call(state, scope, receive, send, caller, slot, headers, data))
         except ProblemError as error:
             headers = state.limits.headers(caller)

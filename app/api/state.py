@@ -60,6 +60,8 @@ class State:
         self._turns: set[Turn] = set()
         self.reading: set[asyncio.Timeout] = set()
         """The clocks of bodies that arrive."""
+        self.large = asyncio.Lock()
+        """Large bodies that have arrived wait here."""
         self._former: dict[Catalog, asyncio.Task[None]] = {}
         """Catalogs that running turns still use."""
 
