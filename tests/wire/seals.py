@@ -22,15 +22,16 @@ def _derived(purpose: str) -> bytes:
     return digest(sha256(SEAL_KEY.encode()).digest(), b"am-proxy seal " + purpose.encode(), "sha256")
 
 
-def _associated(kind: str) -> bytes:
-    return b"|".join((b"AM2.", kind.encode(), _derived("id")[:4], b"owner " + OWNER.encode()))
+def _associated(kind: str, owner: str = OWNER) -> bytes:
+    return b"|".join((b"AM2.", kind.encode(), _derived("id")[:4], b"owner " + owner.encode()))
 
 
-def closed(kind: str, content: Any) -> str:
+def closed(kind: str, content: Any, owner: str = OWNER, *, short: bool = False) -> str:
     """An envelope, as the program makes it."""
-    plain = b"\x00" + json.dumps([_TIME, content]).encode()
+    plain = json.dumps([_TIME, content]).encode()
+    plain = b"\x01" + zlib.compress(plain) if short else b"\x00" + plain
     nonce = sha256(plain).digest()[:12]
-    raw = _derived("id")[:4] + nonce + AESGCM(_derived("cipher")).encrypt(nonce, plain, _associated(kind))
+    raw = _derived("id")[:4] + nonce + AESGCM(_derived("cipher")).encrypt(nonce, plain, _associated(kind, owner))
     return "AM2." + urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
