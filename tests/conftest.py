@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import certifi
 import pytest
 from hypothesis import settings
 
@@ -28,6 +29,11 @@ settings.load_profile("quick")
 
 _configuration = tempfile.TemporaryDirectory()
 os.environ["XDG_CONFIG_HOME"] = _configuration.name  # a developer's own is not for the tests
+
+# each of a thousand clients of httpx reads all authorities, which takes 20 ms; no test asks the internet: one is enough
+_authority = Path(_configuration.name, "authority.pem")
+_authority.write_text("".join(certifi.contents().partition("-----END CERTIFICATE-----\n")[:2]))
+os.environ["SSL_CERT_FILE"] = str(_authority)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
