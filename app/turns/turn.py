@@ -347,7 +347,7 @@ class Turn:
 
     async def _turn(self, request: Request, route: Route, lifecycle: Lifecycle) -> Exchange:
         knowing = route.upstream.known(route.model)
-        model = await (self._apart(knowing) if route.model.upstream.via == "litellm" else knowing)  # it is imported
+        model = await (knowing if route.upstream.is_ready else self._apart(knowing))
         if wanted := to_fetch(request, model.upstream, model.can, self.server):
             request = await self._apart(fetched(request, wanted, self.server))
         exchange = new_exchange(

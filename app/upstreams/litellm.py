@@ -36,13 +36,17 @@ _OWN_HEADERS = frozenset({"anthropic", "azure_ai", "bedrock", "gemini", "vertex_
 """Providers with keys in headers that httpx would take along to another address: `Authorization` it would not."""
 
 
+def _is_loaded() -> bool:
+    return load.cache_info().currsize > 0
+
+
 async def _loaded() -> Any:
-    return load() if load.cache_info().currsize else await asyncio.to_thread(load)
+    return load() if _is_loaded() else await asyncio.to_thread(load)
 
 
 async def close() -> None:
     """Close the connections that litellm has only once, for every configuration."""
-    if load.cache_info().currsize:
+    if _is_loaded():
         await load().close_litellm_async_clients()
         await load().module_level_aclient.close()
         await load().aclient_session.aclose()
@@ -58,6 +62,11 @@ class LitellmUpstream(Upstream):
         self._provider = str(settings.provider)
         self._most = most
         self._client: AsyncHTTPHandler | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether litellm has been imported."""
+        return _is_loaded()
 
     async def known(self, model: Model) -> Model:
         """The model, with what litellm knows of it."""

@@ -3,6 +3,7 @@
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..prompt.nouns import Model
@@ -30,25 +31,23 @@ class LeftAloneError(UpstreamError):
     """The upstream was not asked, because it failed again and again."""
 
 
+@dataclass(eq=False, slots=True)
 class AskRecord:
     """What an upstream was asked and what it sent, for the record: bytes that exist anyway."""
 
-    __slots__ = ("began", "body", "cause", "ended", "model", "pieces", "problem", "status", "upstream")
-
-    def __init__(self, upstream: str, model: str) -> None:
-        self.upstream = upstream
-        self.model = model
-        """Its name there."""
-        self.began = time.monotonic()
-        self.ended: float | None = None
-        """When it was refused."""
-        self.body = b""
-        self.status: int | None = None
-        """Of an HTTP answer that is an error."""
-        self.pieces: list[tuple[float, bytes]] = []
-        """What was read, and when."""
-        self.problem: Problem | None = None
-        self.cause = ""
+    upstream: str
+    model: str
+    """Its name there."""
+    began: float = field(default_factory=time.monotonic)
+    ended: float | None = None
+    """When it was refused."""
+    body: bytes = b""
+    status: int | None = None
+    """Of an HTTP answer that is an error."""
+    pieces: list[tuple[float, bytes]] = field(default_factory=list)
+    """What was read, and when."""
+    problem: Problem | None = None
+    cause: str = ""
 
     def refused(self, error: UpstreamError) -> None:
         """It ended before its first payload."""
@@ -120,6 +119,11 @@ class Upstream(ABC):
 
     def __init__(self, breaker_failures: int) -> None:
         self.breaker = Breaker(breaker_failures)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it knows its models at once."""
+        return True
 
     @abstractmethod
     async def open(self, body: Json, key: str | None, headers: Mapping[str, str], record: AskRecord | None) -> Answer:

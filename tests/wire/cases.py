@@ -112,6 +112,8 @@ class Stage:
         self.client = httpx.Client(timeout=30, trust_env=False)
         self._playing: dict[str, ScriptedUpstream] = {}
         self._texts: dict[str, str] = {}
+        self._imported: set[str] = set()
+        """The addresses of programs that have imported litellm."""
         self._socket = listening()
         self._loop = asyncio.new_event_loop()
         self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
@@ -153,15 +155,18 @@ class Stage:
         self, case: Case, upstream: ScriptedUpstream, addresses: Mapping[str, str] | None = None
     ) -> Iterator[str]:
         """The address of the program while this upstream is that of the case. `addresses`: of other servers."""
-        self._playing[case.name] = upstream
         text = self.configuration(case)
         for name, address in (addresses or {}).items():
             text = text.replace(name, address)
         try:
             with serving(text) as url:
+                if case.via == "litellm" and url not in self._imported:  # else the stream begins before its warnings
+                    self.client.post(f"{url}/v1/responses", json={"model": case.name, "input": "Hi"})
+                    self._imported.add(url)
+                self._playing[case.name] = upstream
                 yield url
         finally:
-            del self._playing[case.name]
+            self._playing.pop(case.name, None)
         assert upstream.may_violate or not upstream.violations, upstream.violations
 
     def _run(self) -> None:
