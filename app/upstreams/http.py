@@ -45,11 +45,11 @@ _HEADERS = {
 }
 
 
-def session(base_url: str, connect: float, headers: Mapping[str, str], *, kept: bool = True) -> aiohttp.ClientSession:
-    """Connections to a server, each made within `connect` seconds. `kept`: they are used again."""
+def session(base_url: str, connect: float, headers: Mapping[str, str]) -> aiohttp.ClientSession:
+    """Connections to a server, each made within `connect` seconds."""
     return aiohttp.ClientSession(
         proxy=_proxy(base_url),
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30 if kept else None, force_close=not kept),
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=None),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
@@ -89,8 +89,7 @@ class HttpUpstream(Upstream):
         """The server has refused `stream_options`."""
         self._settings = settings
         self._key = settings.api_key.get_secret_value()
-        self._sessions: dict[bool, aiohttp.ClientSession] = {}
-        """By whether connections are used again."""
+        self._session: aiohttp.ClientSession | None = None
         self._paused: dict[Counter, float] = {}
         """Until when addresses that do not count are not asked: the server may be another one by then."""
 
@@ -103,10 +102,7 @@ class HttpUpstream(Upstream):
         asked, data = self._asked(body, key, headers), encode(body)
         if record is not None:
             record.body = data
-        try:
-            response = await self._post(url_of(asked.base_url, self.dialect.path), data, asked)
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise asked.unreached(error) from None
+        response = await self._post(url_of(asked.base_url, self.dialect.path), data, asked)
         accepted = 200 <= response.status < 300
         if accepted and response.headers.get("content-encoding", "identity") == "identity":
             return HttpAnswer(response, self, asked, body, record)
@@ -150,8 +146,8 @@ class HttpUpstream(Upstream):
 
     async def close(self) -> None:
         """Close every connection."""
-        for each in self._sessions.values():
-            await each.close()
+        if self._session is not None:
+            await self._session.close()
 
     async def models(self, key: str | None) -> list[ListedModel]:
         """The models that it lists. A server that cannot say, or not in time, lists none: that is no error."""
@@ -168,12 +164,10 @@ class HttpUpstream(Upstream):
             self._listed, self._listed_until = listed, time.monotonic() + _LIST_LASTS
         return listed
 
-    def _client(self, *, kept: bool = True) -> aiohttp.ClientSession:
-        if kept not in self._sessions:
-            self._sessions[kept] = session(
-                self._settings.base_url or "", self._settings.connect_timeout, _HEADERS, kept=kept
-            )
-        return self._sessions[kept]
+    def _client(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = session(self._settings.base_url or "", self._settings.connect_timeout, _HEADERS)
+        return self._session
 
     def _headers(self, secret: str, body: Json) -> dict[str, str]:
         own = self.dialect.headers(body, self._settings.betas) if self.dialect.headers else {}
@@ -190,8 +184,6 @@ class HttpUpstream(Upstream):
                 text = await text_of(response, _MOST_LIST_BYTES)
         except TimeoutError:
             raise too_slow("did not answer", seconds, asked.base_url) from None
-        except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise asked.unreached(error) from None
         names_model = asked.model in text and "model" in text.lower()  # it has the path, and not the model
         if response.status in {404, 405, 501} and not names_model:
             return None
@@ -203,15 +195,17 @@ class HttpUpstream(Upstream):
         return answer
 
     async def _post(self, url: str, body: bytes, asked: Ask) -> aiohttp.ClientResponse:
-        used: list[bool] = []
-        try:
-            return await self._client().post(
-                url, data=_data(body), headers=asked.headers, allow_redirects=False, trace_request_ctx=used
-            )
-        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError):
-            if not used:  # else the server closed it while it waited to be used again: no byte of an answer came
-                raise
-        return await self._client(kept=False).post(url, data=_data(body), headers=asked.headers, allow_redirects=False)
+        """The answer, as soon as its head is there. Raises `UpstreamError`."""
+        while True:
+            used: list[bool] = []
+            try:
+                return await self._client().post(
+                    url, data=_data(body), headers=asked.headers, allow_redirects=False, trace_request_ctx=used
+                )
+            except (aiohttp.ClientError, OSError, ValueError) as error:
+                if not used or not isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
+                    raise asked.unreached(error) from None
+                # the server closed the connection while it waited to be used again: no byte of an answer came
 
 
 async def _was_used(_session: aiohttp.ClientSession, asking: SimpleNamespace, _params: object) -> None:
