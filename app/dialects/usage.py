@@ -83,12 +83,12 @@ class UsageReader:
     def _update(self, reported: Json) -> None:
         into, out = _details(reported, _INPUT_DETAILS), _details(reported, _OUTPUT_DETAILS)
         self._audio = count(into, "audio_tokens") or self._audio
-        self._cached = _first(into, _CACHED) or _first(reported, _CACHED) or self._cached
-        self._written = _first(into, _WRITTEN) or _first(reported, _WRITTEN) or self._written
-        self._reasoning = _first(out, _REASONING) or _first(reported, _REASONING) or self._reasoning
+        self._cached = _first(_CACHED, into, reported) or self._cached
+        self._written = _first(_WRITTEN, into, reported) or self._written
+        self._reasoning = _first(_REASONING, out, reported) or self._reasoning
         by_time = _details(into, _WRITTEN_BY_TIME) or _details(reported, _WRITTEN_BY_TIME)
-        self._written_short = _first(by_time, _SHORT) or self._written_short
-        self._written_long = _first(by_time, _LONG) or self._written_long
+        self._written_short = _first(_SHORT, by_time) or self._written_short
+        self._written_long = _first(_LONG, by_time) or self._written_long
         uncached = count(reported, "input_tokens")
         if uncached and not into:
             # Claude's own API counts the tokens read from or written to the cache separately
@@ -130,14 +130,9 @@ def _usage_in(chunk: Json) -> Json | None:
 
 
 def _details(reported: Json, names: tuple[str, ...]) -> Json:
-    for name in names:
-        if isinstance(details := reported.get(name), dict):
-            return details
-    return {}
+    return next((details for name in names if isinstance(details := reported.get(name), dict)), {})
 
 
-def _first(counts: Json, names: tuple[str, ...]) -> int:
-    for name in names:
-        if name in counts and (number := count(counts, name)):
-            return number
-    return 0
+def _first(names: tuple[str, ...], *holders: Json) -> int:
+    """The first of these counts in the first of these objects that has one."""
+    return next((number for counts in holders for name in names if (number := count(counts, name))), 0)

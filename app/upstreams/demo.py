@@ -101,7 +101,7 @@ class _Script:
 
     def _answer(self) -> Iterator[Json]:
         if self.has("think", "reason") or self._body.get("reasoning_effort") not in (None, "none"):
-            yield from (_delta(reasoning_content=word) for word in _in_words(_THOUGHT))
+            yield from _say("reasoning_content", _THOUGHT)
         if (tool := self._tool()) is not None:
             made = _sample(tool.get("parameters") or {})
             arguments = encode(made if isinstance(made, dict) else {}).decode()
@@ -111,12 +111,12 @@ class _Script:
             yield _finish("tool_calls")
             return
         if self.has("refus"):
-            yield from (_delta(refusal=word) for word in _in_words("I was asked to refuse, so I do."))
+            yield from _say("refusal", "I was asked to refuse, so I do.")
             yield _finish("stop")
             return
-        words = _in_words(self._reply())
+        said = _say("content", self._reply())
         ends_early = self.has("incomplete", "fail") or "cut" in self.words
-        yield from (_delta(content=word) for word in (words[: max(len(words) // 2, 1)] if ends_early else words))
+        yield from said[: max(len(said) // 2, 1)] if ends_early else said
         if self.has("fail"):
             yield {"error": "The demo was asked to fail."}
         elif "cut" not in self.words:
@@ -194,8 +194,9 @@ def _text(content: Any) -> str:
     return " ".join([part.get("text", f"[{part['type']}]") for part in content or []])
 
 
-def _in_words(text: str) -> list[str]:
-    return re.findall(r"\s*\S+|\s+$", text)
+def _say(field: str, text: str) -> list[Json]:
+    """A chunk for each word."""
+    return [_delta(**{field: word}) for word in re.findall(r"\s*\S+|\s+$", text)]
 
 
 def _delta(**delta: Any) -> Json:

@@ -16,7 +16,7 @@ import aiohttp
 from msgspec.structs import replace
 
 from ..providers.table import ERROR_WORDS
-from ..types.json import Json, decode
+from ..types.json import Json, as_object, decode
 from ..types.problems import STATUS, Problem
 from ..types.redact import cleaned
 from ..types.unsupported import OF_CHAT
@@ -65,9 +65,8 @@ class Ask(NamedTuple):
 
     def invalid(self, how: str) -> UpstreamError:
         """The answer is not in the expected form."""
-        return UpstreamError(
-            _failed(f"The upstream sent an invalid answer: {how}."), f"{self.where} sent an invalid answer: {how}."
-        )
+        told = f"sent an invalid answer: {how}."
+        return UpstreamError(_failed(f"The upstream {told}"), f"{self.where} {told}")
 
     def unreached(self, error: Exception) -> UpstreamError:
         """No head of an answer came, because of this error."""
@@ -103,13 +102,11 @@ class Ask(NamedTuple):
 
     def reported(self, error: Any) -> UpstreamError:
         """The answer holds this error."""
-        body = _read({"error": error})
-        status: Any = error.get("code") if isinstance(error, dict) else None
-        if isinstance(status, str) and re.fullmatch("[1-5][0-9]{2}", status):
-            status = int(status)
-        if not isinstance(status, int):
-            kind = f"{error.get('type', '')} {status}" if isinstance(error, dict) else ""
-            status = next((number for name, number in _NAMED.items() if name in kind), 500)
+        body, told = _read({"error": error}), as_object(error)
+        code = str(told.get("code"))
+        kind = f"{told.get('type')} {code}"
+        named = next((number for name, number in _NAMED.items() if name in kind), 500)
+        status = int(code) if re.fullmatch("[1-5][0-9]{2}", code) else named
         overloaded = status == 529
         cause = self._told("reported an error", body)
         return UpstreamError(self._problem(status, body, {}), cause, wait=0 if overloaded else None, outage=overloaded)

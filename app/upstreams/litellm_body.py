@@ -17,7 +17,7 @@ from ..prompt.nouns import Model, Prompt
 from ..providers.claude import claude_of
 from ..providers.provider import HINTS
 from ..settings.tables import Can
-from ..types.json import Json, decode
+from ..types.json import Json, decode, without
 from ..types.problems import Warnings, refuse
 
 _ENVIRONMENT = {
@@ -204,23 +204,16 @@ def _set_up_thinking(asked: Json, facts: _Facts) -> bool:
         if facts.info.get("key") not in load().model_cost or facts.info.get("thinking_always_on"):
             return False
         asked["thinking"] = {"type": "disabled"}
-    for message in (messages := [dict(message) for message in asked["messages"]]):
-        message.pop("thinking_blocks", None)
-    asked["messages"] = messages
+    asked["messages"] = [without(message, "thinking_blocks") for message in asked["messages"]]
     return honoured
 
 
 def _may_think(asked: Json, facts: _Facts) -> bool:
     if not facts.supports("adaptive_thinking") and asked.get("tool_choice", "none") not in ("auto", "none"):
         return False
-    loop: list[Json] = []
-    before = ""
-    for message in asked["messages"]:
-        if message["role"] == "user" and before != "tool":  # after outputs it holds parts of these
-            loop = []
-        elif message["role"] == "assistant":
-            loop.append(message)
-        before = message["role"]
+    roles = [message["role"] for message in asked["messages"]]
+    said = [at for at in range(len(roles)) if roles[at] == "user" and roles[at - 1] != "tool"]  # else parts of outputs
+    loop = [message for message in asked["messages"][max(said, default=0) :] if message["role"] == "assistant"]
     return not loop or "tool_calls" not in loop[-1] or any("thinking_blocks" in loop[end] for end in (0, -1))
 
 

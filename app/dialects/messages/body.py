@@ -53,7 +53,10 @@ def body(prompt: Prompt, model: Model) -> tuple[Json, Warnings]:
     window = model.settings.context_window or 4 * _MOST_TOKENS  # vLLM refuses what does not fit beside the prompt
     most = claude.most_tokens if claude else min(_MOST_TOKENS, max(1, window // 4))
     budget: int = thinking.field.get("budget_tokens", -_ROOM_TO_ANSWER)
-    optional: Json = {
+    asked: Json = {
+        "model": model.upstream_name,
+        "max_tokens": prompt.sampling.get("max_tokens") or max(most, budget + _ROOM_TO_ANSWER),
+        "messages": messages,
         "system": system,
         "tools": tools,
         "tool_choice": choice if choice != {"type": "auto"} else None,
@@ -61,15 +64,10 @@ def body(prompt: Prompt, model: Model) -> tuple[Json, Warnings]:
         "output_config": config,
         "metadata": {"user_id": user} if user else None,
         "service_tier": _TIERS.get(prompt.hints.get("service_tier", "")),
-    }
-    return {
-        "model": model.upstream_name,
-        "max_tokens": prompt.sampling.get("max_tokens") or max(most, budget + _ROOM_TO_ANSWER),
-        "messages": messages,
-        **{name: value for name, value in optional.items() if value},
         **sampling,
         "stream": True,
-    }, warnings
+    }
+    return {name: value for name, value in asked.items() if value not in (None, {}, [])}, warnings
 
 
 def _tool(spec: FunctionSpec) -> Json:
