@@ -5,7 +5,7 @@ import socket
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
-from urllib.parse import unquote, urljoin, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import aiohttp
 from msgspec.structs import replace
@@ -17,7 +17,6 @@ from .media_types import type_of
 from .policy import check_url, is_data_uri, is_public, refuse_url
 
 _SECONDS = 10
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _HEADERS = {"accept": "image/*, application/pdf, text/*", "accept-encoding": "identity", "user-agent": "am-proxy"}
 
 
@@ -43,17 +42,12 @@ class Getter:
 
         Raises `ProblemError` with the path.
         """
+        check_url(url, path, allow_private=self._allow_private)
         try:
-            async with asyncio.timeout(_SECONDS):
-                for _ in range(4):  # three redirects
-                    check_url(url, path, allow_private=self._allow_private)
-                    async with self._session.get(url, allow_redirects=False) as response:
-                        if response.status not in _REDIRECTS:
-                            return await self._read(response, path, times), response.content_type
-                        url = urljoin(url, response.headers.get("location", ""))
+            async with asyncio.timeout(_SECONDS), self._session.get(url, max_redirects=4) as response:  # three
+                return await self._read(response, path, times), response.content_type
         except (aiohttp.ClientError, OSError, ValueError):  # a TimeoutError is an OSError
-            pass
-        raise refuse_url(path, "it could not be fetched")
+            raise refuse_url(path, "it could not be fetched") from None
 
     async def _read(self, response: aiohttp.ClientResponse, path: str, times: int) -> bytes:
         if response.status != 200 or response.headers.get("content-encoding", "identity") != "identity":
