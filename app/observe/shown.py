@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ..types.json import Json, as_object, as_text, decode, objects, without
+from ..types.json import Json, as_object, as_text, decode, encode, objects, without
 from ..types.redact import redacted, redacted_text
 from ..upstreams.port import AskRecord
 from .log import log
@@ -25,7 +25,6 @@ _WAITING = 64
 _LEFT_OUT = "… (not JSON)"
 _LOOSE = ("annotations", "id", "logprobs", "phase", "status")
 """Members of an item that clients leave out or change when they send it back."""
-_TEXTS = frozenset({"input_text", "output_text", "text", "refusal"})
 _encoded = msgspec.json.Encoder(order="deterministic").encode
 
 
@@ -61,8 +60,8 @@ def facts_of(kept: Kept) -> Facts:
 
 def _facts(request: Json, response: Json) -> Facts:
     items, output = items_of(request.get("input")), items_of(response.get("output"))
-    said = [text for item in items[-1:] if (text := text_of(item))]
-    answered = [text for item in output if item.get("type") == "message" and (text := text_of(item))]
+    said = " ".join(map(text_of, items[-1:]))
+    answered = " ".join([text_of(item) for item in output if _kind(item) == "message"])
     calls = [str(item.get("name") or item["type"]) for item in output if _kind(item).endswith("_call")]
     return Facts(
         [_number(item) for item in items],
@@ -72,8 +71,8 @@ def _facts(request: Json, response: Json) -> Facts:
         as_text(response.get("id")),
         as_text(request.get("previous_response_id")),
         as_text(request.get("prompt_cache_key")),
-        _brief(" ".join(said)),
-        _brief(" ".join(answered)),
+        _brief(said),
+        _brief(answered),
         calls,
     )
 
@@ -172,7 +171,7 @@ def _line(line: str) -> str:
     head = "data: " if line.startswith("data: ") else ""
     value = decode(line.removeprefix(head).encode())
     same = redacted(value) if isinstance(value, dict) else None
-    return redacted_text(line) if same == value or same is None else f"{head}{msgspec.json.encode(same).decode()}"
+    return redacted_text(line) if same == value or same is None else f"{head}{encode(same).decode()}"
 
 
 def _ms(at: float, kept: Kept) -> float:
@@ -197,20 +196,8 @@ def _essence(item: Json) -> Any:
     """What every client repeats of an item: not its id, and texts as a text or as a list of parts."""
     kind, call = _kind(item), item.get("call_id")
     if kind == "message":
-        return [item.get("role", "assistant"), _parts(item.get("content"))]
-    if call and kind.endswith("_call"):
-        return [kind, call, item.get("name")]
-    if kind.endswith("_output"):
-        return [kind, call, _parts(item.get("output"))]
-    return without(item, *_LOOSE)
-
-
-def _parts(content: Any) -> list[Any]:
-    parts = content if isinstance(content, list) else [content]
-    return [
-        part.get("text") or part.get("refusal") if isinstance(part, dict) and _kind(part) in _TEXTS else part
-        for part in parts
-    ]
+        return [item.get("role", "assistant"), text_of(item)]
+    return [kind, call, item.get("name")] if call else without(item, *_LOOSE)
 
 
 class Folder:
@@ -236,9 +223,8 @@ class Folder:
         name = f"{time.strftime('%Y%m%d-%H%M%S')}-{kept.number:06}-{kept.fields.get('request_id')}-{os.getpid()}.json"
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            place = os.open(self._folder / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with open(place, "wb") as file:
-                file.write(msgspec.json.encode(shown(kept, may_know=True)))
+            (file := self._folder / name).touch(0o600, exist_ok=False)
+            file.write_bytes(encode(shown(kept, may_know=True)))
         except OSError as error:
             log.warning("record: %s cannot be written: %s", self._folder, error.strerror)
         finally:
