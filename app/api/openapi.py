@@ -17,6 +17,7 @@ from .search import SearchRequest
 
 _STRING = {"type": "string"}
 _INTEGER = {"type": "integer"}
+_ERROR = {"$ref": "#/components/responses/Error"}
 
 
 @cache
@@ -52,8 +53,10 @@ def _paths() -> Json:
     data = {"contentMediaType": "application/json", "contentSchema": _ref("Event")}
     frame = {"type": "object", "properties": {"event": _STRING, "data": {"anyOf": [{"const": "[DONE]"}, data]}}}
     create["responses"]["200"]["content"]["text/event-stream"] = {"itemSchema": frame}
-    socket = _operation("Ask over a websocket: frames of type `response.create` in, events out", {})
-    socket["responses"] = {"101": {"description": "A websocket."}, "default": socket["responses"]["default"]}
+    socket = {
+        "summary": "Ask over a websocket: frames of type `response.create` in, events out",
+        "responses": {"101": {"description": "A websocket."}, "default": _ERROR},
+    }
     name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string", "pattern": "^[^/?#]+$"}}
     count = _operation("Count the tokens of a request", _object(input_tokens=_INTEGER), "Request")
     return {
@@ -124,6 +127,6 @@ def _answer(description: str, schema: Json) -> Json:
 
 def _operation(summary: str, schema: Json, posted: str = "") -> Json:
     """A request, and its answer."""
-    answers = {"200": _answer("Success.", schema), "default": {"$ref": "#/components/responses/Error"}}
+    answers = {"200": _answer("Success.", schema), "default": _ERROR}
     body = {"requestBody": {"required": True, "content": {"application/json": {"schema": _ref(posted)}}}}
     return {"summary": summary, "responses": answers, **(body if posted else {})}

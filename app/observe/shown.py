@@ -37,7 +37,6 @@ class Facts(NamedTuple):
     """The same of the answer."""
     has_answers: bool
     """Whether the input has something that a model said."""
-    model: str
     response_id: str
     previous: str
     """The response that a websocket has put before the input."""
@@ -67,7 +66,6 @@ def _facts(request: Json, response: Json) -> Facts:
         [_number(item) for item in items],
         [_number(item) for item in output],
         any(item.get("role") == "assistant" or _kind(item).endswith("_call") for item in items),
-        _brief(as_text(request.get("model"))),
         as_text(response.get("id")),
         as_text(request.get("previous_response_id")),
         as_text(request.get("prompt_cache_key")),
@@ -121,7 +119,6 @@ def row(kept: Kept) -> Json:
         "number": kept.number,
         "began": round(kept.began, 3),
         "state": "running" if kept.runs else "ended",
-        "model": facts.model,
         "said": facts.said,
         "answered": facts.answered,
         "calls": facts.calls[:_CALLS],
