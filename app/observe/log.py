@@ -73,7 +73,7 @@ class _Text(logging.Formatter):
     def _columns(self, fields: Mapping[str, Any]) -> str:
         """What stands behind the time and the status. Who asks about a request that failed knows its id."""
         model, upstream = fields.get("model", ""), fields.get("upstream")
-        about = _cut(f"{_cut(model, 24)} → {upstream}" if upstream else model, 32)
+        about = f"{model} → {upstream}" if upstream else model
         if fields["finish"] in ("failed", "refused"):
             tries = sum(fields.get("retries", {}).values()) + 1
             words = [fields.get("cause", "") + (f" (tried {tries} times)" if tries > 1 else "")]
@@ -164,10 +164,6 @@ def _printable(text: str) -> str:
 
 def _status(fields: Mapping[str, Any]) -> str:
     return _ENDED.get(fields["finish"], "200") if fields["status"] == 200 else str(fields["status"])
-
-
-def _cut(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def _seconds(milliseconds: int | None) -> str:

@@ -51,13 +51,12 @@ OF_CHAT = {
     "reasoning_effort": "reasoning.effort", "response_format": "text.format", "verbosity": "text.verbosity",
 }  # fmt: skip
 """Parameters of chat completions that have another name in the Responses API."""
-_GROUPS = {
-    "prompt_cache_options": CacheOptions,
-    "reasoning": ReasoningConfig,
-    "stream_options": StreamOptions,
-    "text": TextConfig,
+_MEMBERS = {
+    "prompt_cache_options": CacheOptions.__struct_fields__,
+    "reasoning": ReasoningConfig.__struct_fields__,
+    "stream_options": StreamOptions.__struct_fields__,
+    "text": TextConfig.__struct_fields__,
 }
-_MEMBERS = {name: frozenset(shape.__struct_fields__) for name, shape in _GROUPS.items()}
 """The known members of parameters that are objects."""
 _CONTEXTS = frozenset({"auto", "all_turns", "current_turn"})
 _INCLUDES_OF_TOOLS = {

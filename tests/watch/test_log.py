@@ -41,7 +41,7 @@ TURNS: list[tuple[dict[str, Any], str, dict[str, Any]]] = [
     ),
     (
         {"model": "a-model-whose-name-is-rather-long"},
-        rf"200   a-model-whose-name-is-r… → there  {TOKENS}{FIRST}",
+        rf"200   a-model-whose-name-is-rather-long → there  {TOKENS}{FIRST}",
         {**OK, "stream": False},
     ),
     (
