@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from ..types.problems import ProblemError, refuse
+from ..types.problems import refuse
 from ..types.request import AllowedTools, ChosenTool
 from .base import Carried, NamedTool
 
@@ -32,23 +32,29 @@ def read_choice(
     `tool_choice` in every turn. `hosted` is how the types of tools begin that the model's server runs. Neither kind
     may be demanded.
     """
-    match chosen:
-        case "auto":
-            return Choice(), None
-        case "none":
-            return Choice("none"), frozenset()
-        case "required":
-            if not offered:
-                message = "'tool_choice' demands a call, but there is no tool to call."
-                raise refuse("invalid_value", message, "tool_choice")
-            return Choice("required"), None
-        case ChosenTool() if hosted and chosen.type.startswith(hosted):
-            raise _not_demanded(chosen)
-        case ChosenTool():
-            names = _named(chosen, _by_meaning(offered), "tool_choice")
-            return _must_call(names), frozenset(names)
-        case AllowedTools():
-            return _allowed(chosen, offered, known, hosted)
+    if isinstance(chosen, str):
+        if chosen == "required" and not offered:
+            message = "'tool_choice' demands a call, but there is no tool to call."
+            raise refuse("invalid_value", message, "tool_choice")
+        return Choice(chosen), frozenset() if chosen == "none" else None
+    if isinstance(chosen, ChosenTool):
+        tools, meanings = [(chosen, "tool_choice")], _by_meaning(offered)
+    else:
+        tools = [(tool, f"tool_choice.tools[{index}]") for index, tool in enumerate(chosen.tools)]
+        meanings = _by_meaning(known)
+    theirs = [tool.type for tool, _ in tools if tool.type.startswith(hosted)]
+    ours = [_named(tool, meanings, path) for tool, path in tools if not tool.type.startswith(hosted)]
+    allowed = frozenset(chain.from_iterable(ours))
+    names = [carried.spec.name for carried in offered if carried.spec.name in allowed]
+    if isinstance(chosen, AllowedTools) and chosen.mode == "auto":
+        return Choice("auto" if names else "none"), allowed
+    if not names and theirs:
+        message = f"'tool_choice' demands '{theirs[0][:64]}', which the model's own server runs, and which cannot be"
+        raise refuse("invalid_value", f"{message} demanded here.", "tool_choice")
+    if not names:
+        raise refuse("invalid_value", "'tool_choice' demands a call, but allows no tool.", "tool_choice.tools")
+    only = len(names) == 1 and not theirs  # a single function is named; among several, the model chooses
+    return Choice("required", names[0] if only else None), allowed
 
 
 def permits_hosted(chosen: Chosen, hosted: tuple[str, ...]) -> bool:
@@ -56,33 +62,6 @@ def permits_hosted(chosen: Chosen, hosted: tuple[str, ...]) -> bool:
     if isinstance(chosen, AllowedTools):
         return any(tool.type.startswith(hosted) for tool in chosen.tools)
     return chosen != "none"
-
-
-def _allowed(
-    choice: AllowedTools, offered: Sequence[Carried], known: Iterable[Carried], hosted: tuple[str, ...]
-) -> tuple[Choice, frozenset[str]]:
-    meanings = _by_meaning(known)
-    tools = [(tool, f"tool_choice.tools[{index}]") for index, tool in enumerate(choice.tools)]
-    ours = [_named(tool, meanings, path) for tool, path in tools if not tool.type.startswith(hosted)]
-    allowed = frozenset(chain.from_iterable(ours))
-    names = [carried.spec.name for carried in offered if carried.spec.name in allowed]
-    if choice.mode == "auto":
-        return Choice("auto" if names else "none"), allowed
-    if not names:
-        if len(ours) < len(tools):
-            raise _not_demanded(next(tool for tool, _ in tools if tool.type.startswith(hosted)))
-        raise refuse("invalid_value", "'tool_choice' demands a call, but allows no tool.", "tool_choice.tools")
-    return Choice("required") if len(ours) < len(tools) else _must_call(names), allowed
-
-
-def _not_demanded(tool: ChosenTool) -> ProblemError:
-    message = f"'tool_choice' demands '{tool.type[:64]}', which the model's own server runs, and which cannot be"
-    return refuse("invalid_value", f"{message} demanded here.", "tool_choice")
-
-
-def _must_call(names: Sequence[str]) -> Choice:
-    """A single function is named; among several, the model chooses."""
-    return Choice("required", names[0] if len(names) == 1 else None)
 
 
 def _by_meaning(tools: Iterable[Carried]) -> _Names:
