@@ -13,6 +13,7 @@ from ..upstreams.port import AskRecord
 
 if TYPE_CHECKING:
     from ..turns.turn import Turn
+    from .shown import Facts
 
 _MOST_BYTES = 128 * 1024 * 1024
 _OBJECT = 160
@@ -41,7 +42,7 @@ class Kept:
     problem: Problem | None = None
     began: float = field(default_factory=time.time)
     size: int = 0
-    facts: Any = None
+    facts: "Facts | None" = None
     """What the inspector has found out about it."""
 
     def end(self) -> None:

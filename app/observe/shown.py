@@ -53,8 +53,7 @@ def facts_of(kept: Kept) -> Facts:
         return _facts(request_of(kept), {})
     if kept.facts is None:
         kept.facts = _facts(request_of(kept), told(kept)[1])
-    facts: Facts = kept.facts
-    return facts
+    return kept.facts
 
 
 def _facts(request: Json, response: Json) -> Facts:
@@ -119,6 +118,7 @@ def row(kept: Kept) -> Json:
         "number": kept.number,
         "began": round(kept.began, 3),
         "state": "running" if kept.runs else "ended",
+        "model": redacted_text(kept.fields.get("model", "")),
         "said": facts.said,
         "answered": facts.answered,
         "calls": facts.calls[:_CALLS],

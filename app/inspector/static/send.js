@@ -169,7 +169,7 @@ export function again(detail) {
     stopping?.abort();
     stopping = new AbortController();
     const place = h("div");
-    runs.replaceChildren(turnView(detail, { title: `${detail.row.model ?? "no model"} · before` }).element, place);
+    runs.replaceChildren(turnView(detail, { title: `${detail.row.model || "no model"} · before` }).element, place);
     const { changes } = detail; // what was there before is folded here, too
     run(asked, place, stopping.signal, { title: `${asked.model} · now` }, { changes });
   });

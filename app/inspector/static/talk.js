@@ -46,7 +46,7 @@ function section({ row, new: news, output, instructions, changes }, index, known
   const isBeside = (item) => isOutput(item) && known.calls.has(item.call_id); // beside its call
   const said = itemsOf(news).filter((item) => !isBeside(item));
   const title = h("h3", {}, h("a", { href: `#turn/${row.number}` }, `Turn ${index + 1}`),
-    ` · ${new Date(1000 * row.began).toLocaleTimeString()} · ${row.model ?? "no model"} · ${outcomeOf(row)}`);
+    ` · ${new Date(1000 * row.began).toLocaleTimeString()} · ${row.model || "no model"} · ${outcomeOf(row)}`);
   return h("section", { className: "part" }, title,
     folded("Instructions", instructions),
     ...notes(changes, row), ...dialogue(said, known), ...dialogue(itemsOf(output), known));
