@@ -44,7 +44,8 @@ class TranslatedExchange:
         self.warnings = warnings + more
         self._tokens = tokens
         self._reader = translation.reader(prompt, model, seal is not None)
-        hides = model.settings.reasoning == "on_request" and not _wants_reasoning(request)
+        wants = request.reasoning and request.reasoning.wanted_summary
+        hides = model.settings.reasoning == "on_request" and not (wants or ENCRYPTED_REASONING in request.include)
         raw = model.settings.reasoning == "text"
         self.emitter = Emitter(lifecycle, self._tools, raw_reasoning=raw, seal=seal)
         self._feed = self._feed_hidden if hides else self.emitter.feed
@@ -106,8 +107,3 @@ def new_exchange(
 
 def _hidden(text: str) -> ProviderStateAdded:
     return ProviderStateAdded({HIDDEN: [text]} if text else {})
-
-
-def _wants_reasoning(request: Request) -> bool:
-    asked = request.reasoning
-    return bool(asked and asked.wanted_summary) or ENCRYPTED_REASONING in request.include

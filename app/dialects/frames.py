@@ -79,7 +79,10 @@ class Frames(ABC):
         """The payloads that are left when no more bytes come."""
         payloads = self.feed(b"\n\n")
         if self._other and not self._found and not self.done:
-            payloads += self._of_body()
+            answer = decode(bytes(self._other))
+            if not isinstance(answer, dict):
+                raise NotAnAnswerError(self._no_answer)
+            payloads += self._whole(answer)
         return payloads
 
     def go_on(self) -> Json | None:
@@ -127,9 +130,3 @@ class Frames(ABC):
         if not self._found and not line.startswith(_OF_EVENTS):
             self._other += line + b"\n"
         return []
-
-    def _of_body(self) -> list[Json]:
-        answer = decode(bytes(self._other))
-        if not isinstance(answer, dict):
-            raise NotAnAnswerError(self._no_answer)
-        return self._whole(answer)

@@ -104,12 +104,14 @@ def _past_functions(entries: Sequence[Entry]) -> tuple[FunctionSpec, ...]:
 
 
 def _sampling(request: Request) -> Json:
-    sampling = {name: value for name in _SAMPLING if (value := getattr(request, name)) is not None}
-    if request.max_output_tokens is not None:
-        sampling["max_tokens"] = request.max_output_tokens
-    if request.top_logprobs or LOGPROBS in request.include:
-        sampling["logprobs"] = True
-    return sampling | ({"top_logprobs": request.top_logprobs} if request.top_logprobs else {})
+    return given(
+        {
+            **{name: getattr(request, name) for name in _SAMPLING},
+            "max_tokens": request.max_output_tokens,
+            "logprobs": True if request.top_logprobs or LOGPROBS in request.include else None,
+            "top_logprobs": request.top_logprobs or None,
+        }
+    )
 
 
 def _hints(request: Request, model: Model, warnings: Warnings) -> Json:

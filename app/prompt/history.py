@@ -124,13 +124,13 @@ class History:
         """A call of a tool by the assistant."""
         block = self._block()
         if call_id and (call_id, name, arguments) in block.written:
-            return self._warnings.append(f"{path} was left out: it repeats a call word for word.")
+            self._warnings.append(f"{path} was left out: it repeats a call word for word.")
+            return
         call = _PastCall(self._new_id(call_id, path), block, call_id, name, arguments)
         block.pieces.append((call, path))
         block.written.add((call_id, name, arguments))
         self._waiting[call_id].append(call)
         self._last[call_id] = call
-        return None
 
     def add_output(self, call_id: str, output: Parts, path: str, *, failed: bool = False) -> None:
         """The output of a call: of the first one without output in the last block that has one under this id."""

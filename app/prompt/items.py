@@ -29,6 +29,7 @@ UNREADABLE = "only the server and the model that wrote this reasoning can read i
 _UNSIGNED = "this model's server takes back only reasoning that it signed itself."
 REFUSED = "this model's server refused the reasoning in this conversation."
 SEALED_SUMMARY = "only the server that summarized this conversation can read it."
+_EMPTY = "it is empty."
 _TRIGGER = "it has its effect only at the end of 'input'."
 
 
@@ -129,7 +130,7 @@ class _Reader:
     def instruct(self, text: str, path: str) -> None:
         """Instructions of the developer."""
         if not text.strip():
-            self._empty(path)
+            self._leave_out(path, _EMPTY)
         elif self._model.settings.system_messages == "merge_head":
             self._head.append(text)
         else:
@@ -141,7 +142,7 @@ class _Reader:
         if parts:
             self._history.add(User(parts))
         else:
-            self._empty(path)
+            self._leave_out(path, _EMPTY)
 
     def _message(self, item: Message, path: str) -> None:
         content = f"{path}.content"
@@ -160,7 +161,7 @@ class _Reader:
         elif texts:
             self._history.add_piece(AssistantMessage(texts), path)
         else:
-            self._empty(path)
+            self._leave_out(path, _EMPTY)
 
     def _output(self, past: PastOutput, path: str) -> None:
         """The output of a call; it may name no call where it comes later than that was answered."""
@@ -208,9 +209,6 @@ class _Reader:
         elif entry is not None:
             self._history.add(entry)
         self._warnings += [warning] if warning else []
-
-    def _empty(self, path: str) -> None:
-        self._warnings.append(f"{path} was left out: it is empty.")
 
     def _leave_out(self, path: str, why: str) -> None:
         self._warnings.append(f"{path} was left out: {why}")

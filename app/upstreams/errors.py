@@ -16,7 +16,7 @@ import aiohttp
 from msgspec.structs import replace
 
 from ..providers.table import ERROR_WORDS
-from ..types.json import Json, as_object, decode
+from ..types.json import Json, as_object, as_text, decode, objects
 from ..types.problems import STATUS, Problem
 from ..types.redact import cleaned
 from ..types.unsupported import OF_CHAT
@@ -113,16 +113,16 @@ class Ask(NamedTuple):
 
     def _as_told(self, status: int, text: str, headers: Mapping[str, str], problem: Problem) -> Problem:
         """The problem as a server words it that has our own API."""
-        code, message, param = (member(decode(text), "error", name) for name in ("code", "message", "param"))
-        param = param if isinstance(param, str) else ""
-        if code == "model_not_found" or (isinstance(code, str) and STATUS.get(code) == status):
+        said = as_object(member(decode(text), "error"))
+        code, message, param = (as_text(said.get(name)) for name in ("code", "message", "param"))
+        if code == "model_not_found" or STATUS.get(code) == status:
             wait = _wait(headers, "") if code == "overloaded" else None
             problem = replace(problem, code=code, retry_after=wait)
             param = "model" if code == "model_not_found" else param  # OpenAI answers 400 then
         if status not in {400, 422}:
             return problem
-        told = cleaned(message, self.secret) if isinstance(message, str) else ""
-        return replace(problem, message=told or problem.message, param=cleaned(param[:_LONGEST_PARAM], self.secret))
+        told = cleaned(message, self.secret) or problem.message
+        return replace(problem, message=told, param=cleaned(param[:_LONGEST_PARAM], self.secret))
 
     def _told(self, what: str, body: "_Body") -> str:
         said = cleaned(body.message, self.secret)
@@ -300,15 +300,12 @@ def _wait(headers: Mapping[str, str], text: str, otherwise: int = _RETRY_SECONDS
 def _read(body: Any) -> _Body:
     """The error in this decoded body. Google sends its error in a list."""
     if isinstance(body, list):
-        body = next((entry for entry in body if isinstance(entry, dict)), None)
+        body = next(iter(objects(body)), None)
     if not isinstance(body, dict):
         return _Body()
-    error, faults = body.get("error", body), body.get("detail")
-    param = error.get("param") if isinstance(error, dict) else None
-    if isinstance(faults, list) and faults and isinstance(faults[0], dict):
-        param = _path(faults[0])
-    message = _message(body)
-    found = _FIRST_NAME.match(param) if isinstance(param, str) else None
+    faults, message = objects(body.get("detail")), _message(body)
+    param = _path(faults[0]) if faults else as_text(as_object(body.get("error", body)).get("param"))
+    found = _FIRST_NAME.match(param)
     named = _NAMES.get(found[0], "") if found else ""
     return _Body(" ".join(_texts(body, _DEEPEST))[:20_000], "" if _PAGE.search(message) else message, named)
 

@@ -102,12 +102,9 @@ class Breaker:
 
     def failed(self, error: UpstreamError) -> None:
         """An ask was refused. A refusal of a server that is there ends the row."""
-        if not error.outage:
-            return self.answered()
-        self._outages += 1
+        self._outages = self._outages + 1 if error.outage else 0
         self._cause = error.cause
         self._opened = time.monotonic()
-        return None
 
     def answered(self) -> None:
         """An ask was answered."""

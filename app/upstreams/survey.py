@@ -132,7 +132,8 @@ class _Server:
 
 async def _look(server: _Server, found: Survey, ways: Sequence[str]) -> Survey | None:
     """What is there, if it can be asked in one of these ways; None if it can not."""
-    for address in _candidates(found.base_url):
+    given = found.base_url
+    for address in [given] if _VERSIONED.search(given) else [given, f"{_root(given)}/v1"]:
         asked = [server.ask(url_of(address, PATHS[via]), b"") for via in ways]
         replies = dict(zip(ways, await asyncio.gather(*asked), strict=True))
         lacks = frozenset(via for via, reply in replies.items() if reply.is_there is False)
@@ -196,11 +197,6 @@ async def _shown(server: _Server, model: ListedModel, loaded: dict[str, int]) ->
 
 def _tokens(value: Any) -> int | None:
     return value if type(value) is int and value > 0 else None
-
-
-def _candidates(base_url: str) -> list[str]:
-    """The addresses that may be meant: the given one first."""
-    return [base_url] if _VERSIONED.search(base_url) else [base_url, f"{_root(base_url)}/v1"]
 
 
 def _root(base_url: str) -> str:

@@ -44,7 +44,8 @@ def body(prompt: Prompt, model: Model) -> tuple[Json, Warnings]:
     upstream = model.upstream
     mark = cache_mark(model, prompt.caching, by_default=model.marks_cache and "claude" in model.upstream_name)
     messages = _messages(prompt.entries, model, keep_marks=mark is not None)
-    if _must_alternate(model.upstream_name, model.settings.alternating_roles):
+    alternates = model.settings.alternating_roles
+    if alternates or (alternates is None and "gemma" in model.upstream_name.lower()):  # its templates require it
         messages = _alternating(messages, warnings)
     tools = _tools(prompt, strict=upstream.strict_tools)
     if mark is not None:
@@ -202,15 +203,6 @@ def _output(entry: ToolOutput, *, keep_marks: bool) -> Json:
     if keep_marks and any(part.ends_cached for part in entry.parts):
         message[MARKED] = True
     return message
-
-
-_REQUIRE_ALTERNATION = ("gemma",)
-"""Parts of the names of models whose templates are known to require it."""
-
-
-def _must_alternate(model: str, setting: bool | None) -> bool:
-    """Whether roles must alternate for this model: as the configuration says, else as its name does."""
-    return any(piece in model.lower() for piece in _REQUIRE_ALTERNATION) if setting is None else setting
 
 
 def _alternating(messages: list[Json], warnings: Warnings) -> list[Json]:

@@ -70,9 +70,11 @@ class CallReader:
         if call.call_id.startswith(_RUN_UPSTREAM):
             return []
         deltas: Deltas = []
-        state = self._new_state(call, fragment) if self._keeps_state else {}
-        if call.name and state:
-            deltas.append(ProviderStateAdded(state, call.key))
+        if self._keeps_state:  # some servers repeat it on each fragment
+            new = {name: value for name, value in state_of_call(fragment).items() if call.state.get(name) != value}
+            call.state = call.state | new
+            if call.name and new:
+                deltas.append(ProviderStateAdded(new, call.key))
         if name and not call.name:
             call.name = name
             call.call_id = call.call_id or call_id
@@ -89,13 +91,6 @@ class CallReader:
         """What is wrong with the calls at the end of the stream."""
         nameless = any(not call.name and not call.call_id.startswith(_RUN_UPSTREAM) for call in self._calls)
         return [Broke(_NAMELESS)] if nameless else []
-
-    @staticmethod
-    def _new_state(call: _Call, fragment: Json) -> Json:
-        """The provider state in this fragment that is new: some servers repeat it on each fragment."""
-        new = {name: value for name, value in state_of_call(fragment).items() if call.state.get(name) != value}
-        call.state = call.state | new
-        return new
 
     def _call(self, index: int, call_id: str, name: str) -> _Call:
         current = self._at_index.get(index)

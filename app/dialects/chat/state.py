@@ -28,10 +28,7 @@ _TEXT_KEYS = {"thinking": "thinking", "reasoning.text": "text", "reasoning.summa
 
 def state_of_delta(delta: Json) -> Json:
     """The state in this delta of a message: one piece of it, while it streams."""
-    state: Json = {}
-    for name in _LISTS:
-        if pieces := objects(delta.get(name)):
-            state[name] = pieces
+    state: Json = {name: pieces for name in _LISTS if (pieces := objects(delta.get(name)))}
     signatures = as_object(delta.get("provider_specific_fields")).get("thought_signatures")
     if isinstance(signatures, list) and signatures:
         state["provider_specific_fields"] = {"thought_signatures": signatures}
