@@ -13,7 +13,7 @@ PIP_INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check -
 UV_COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	--no-header --no-annotate --no-emit-index-url --no-emit-find-links
 
-.PHONY: help serve test test-all wire programs conformance bench soak screenshots lint format lock clean
+.PHONY: help serve test test-all wire programs conformance bench soak lint format lock
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,9 +42,6 @@ bench: $(VENV)/.dev ## measure the speed beside byte copies and other bridges
 soak: $(VENV)/.dev ## run hundreds of streams with faults for ten minutes, and account for each
 	$(BIN)/python -m tests.soak $(ARGS)
 
-screenshots: $(VENV)/.dev ## take the pictures of the inspector in docs/images, with Chromium
-	$(BIN)/python -m tests.watch.screenshots
-
 lint: $(VENV)/.dev ## check style, types, the order of rooms and the Dockerfile
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -60,9 +57,6 @@ lock: $(VENV)/.dev ## update the lock files; versions that are already locked ar
 	$(UV_COMPILE) pyproject.toml --output-file requirements.lock $(ARGS)
 	$(UV_COMPILE) pyproject.toml --all-extras --group pyproject.toml:dev --constraint requirements.lock \
 		--output-file requirements-dev.lock $(ARGS)
-
-clean: ## remove everything that make created
-	rm -rf $(VENV) .cache .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 
 # One stamp file for each set: pip runs again only if the lock file has changed. The larger set contains the smaller one.
 $(VENV)/.python:
