@@ -176,22 +176,29 @@ def most_memory(program: Program) -> int:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) // 1024
 
 
+def slowness() -> float:
+    """How many times longer than alone a program runs now, because this machine is busy with something else."""
+    began, worked = time.monotonic(), time.process_time()
+    while time.process_time() - worked < 0.2:
+        pass
+    return (time.monotonic() - began) / 0.2
+
+
 @pytest.mark.parametrize("name", ATTACKS)
 def test_others_are_answered_meanwhile(name: str) -> None:
-    """Within a second; on a machine that is busy with something else, as much later as it was before."""
-    attack = ATTACKS[name]
+    """Within a second, on a machine that does nothing else."""
+    attack, slow = ATTACKS[name], slowness()
     with own_program(SETTINGS) as program:
-        before = max([wait_of_another(program.url) for _ in range(5)][1:])
         attackers = Attackers(attack, program.port)
         with attackers.at_work():
             waits = sorted([wait_of_another(program.url) for _ in range(ASKS)])
         print(
-            f"\n{name} | {attack.clients // PART} | {dict(attackers.seen)} | {before:.2f} s before | "
+            f"\n{name} | {attack.clients // PART} | {dict(attackers.seen)} | machine slower by {slow:.1f} | "
             f"{waits[ASKS // 2]:.2f} s | {waits[-1]:.2f} s | {most_memory(program)} MB"
         )
         assert attackers.seen.keys() <= {attack.answer}
-        assert waits[ASKS // 2] < max(1, 20 * before)
-        assert wait_of_another(program.url) < max(1, 20 * before), "nothing of it is left"
+        assert waits[ASKS * 3 // 4] < slow
+        assert min(wait_of_another(program.url) for _ in range(3)) < slow, "something of it is left"
         assert "Traceback" not in program.log
 
 
@@ -201,6 +208,7 @@ def test_whatever_the_description_allows_is_answered_as_it_promises() -> None:
     from tests.clients import described_api
 
     waits: list[float] = []
+    slow = slowness()
     done = threading.Event()
     with own_program(SETTINGS) as program:
         described = httpx.get(f"{program.url}/openapi.json").json()
@@ -229,5 +237,5 @@ def test_whatever_the_description_allows_is_answered_as_it_promises() -> None:
             other.join()
         waits.sort()
         print(f"\nrandom bodies | {EXAMPLES} | {len(waits)} | {waits[-1]:.2f} s | {most_memory(program)} MB")
-        assert waits[len(waits) * 9 // 10] < max(1, 20 * waits[0])
+        assert waits[len(waits) * 9 // 10] < slow
         assert "Traceback" not in program.log
