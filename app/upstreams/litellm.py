@@ -32,8 +32,14 @@ _STEERS = re.compile(r"\.\.|://|^\s|\s$|^$|responses/|ft:(?:babbage|davinci)-002
 _VERSIONED = re.compile(r"/v\d\w*$")
 _STATELESS = {"store": False, "include": ["reasoning.encrypted_content"]}
 """For models that litellm asks by the Responses API."""
-_OWN_HEADERS = frozenset({"anthropic", "azure_ai", "bedrock", "gemini", "vertex_ai"})
-"""Providers with keys in headers that httpx would take along to another address: `Authorization` it would not."""
+_TAKING_CLIENTS = frozenset(
+    {
+        "anthropic", "azure_ai", "bedrock", "databricks", "deepseek", "fireworks_ai", "gemini", "groq", "huggingface",
+        "mistral", "ollama", "ollama_chat", "openrouter", "snowflake", "together_ai", "vertex_ai", "xai",
+    }
+)  # fmt: skip
+"""Providers that are asked by the HTTP client that litellm is given. Others have OpenAI's library, or litellm's own
+client: that one follows redirects, and leaves `Authorization` behind."""
 
 
 def _is_loaded() -> bool:
@@ -113,7 +119,7 @@ class LitellmUpstream(Upstream):
             "api_base": url,
             "api_key": secret or (_NO_KEY if url else None),
             "timeout": self._client.timeout,
-            "client": self._client if provider in _OWN_HEADERS else None,
+            "client": self._client if provider in _TAKING_CLIENTS else None,
             "max_retries": 0,
             "drop_params": True,
         }

@@ -12,7 +12,7 @@ from tests.wire.script import text_turn
 from tests.wire.servers import ChatUpstream
 from tests.wire.servers.steps import Ask, Status
 
-PROVIDERS = ("anthropic", "azure_ai", "gemini", "hyperbolic")
+PROVIDERS = ("anthropic", "azure_ai", "gemini", "hyperbolic", "ollama_chat")
 
 
 def test_litellm_asks_nobody_else_and_ends_quietly(tmp_path: Path) -> None:
