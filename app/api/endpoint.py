@@ -11,7 +11,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ..observe.log import log
 from ..settings.tables import Caller
-from ..turns.limits import Slot
 from ..types.json import Json
 from ..types.problems import ProblemError
 from ..types.response import new_id
@@ -69,8 +68,8 @@ class Call(NamedTuple):
     receive: Receive
     send: Send
     caller: Caller
-    slot: Slot
-    """It may be freed before the request ends."""
+    free: Callable[[], None]
+    """Frees its slot, before the request ends."""
     headers: dict[str, str]
     """For every answer to this caller: what its limits leave it."""
     body: bytes
@@ -95,14 +94,14 @@ class Endpoint:
         body, caller, data = Body(receive, given, state.reading), Caller(), b""
         try:
             caller = state.callers.caller(given)
-            with state.limits.slot(caller, server) as slot:
+            with state.limits.slot(caller, server) as free:
                 headers = state.limits.headers(caller)
                 data = await body.read(server.max_body_bytes)
                 if len(data) > _LARGE or b'"AM2.' in data:
                     pause = _PAUSE if state.large.locked() else 0
                     async with state.large:
                         await asyncio.sleep(pause)
-                await self._serve(Call(state, scope, receive, send, caller, slot, headers, data))
+                await self._serve(Call(state, scope, receive, send, caller, free, headers, data))
         except ProblemError as error:
             headers = state.limits.headers(caller)
             if not await body.drop():

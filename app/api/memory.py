@@ -53,18 +53,16 @@ def items_of(given: str | list[Any]) -> list[Any]:
 
 def refuse_outputs_without_call(known: Sequence[Any], new: Sequence[Any]) -> None:
     """Refuses what over HTTP is mended: here nothing of the history is missing, so it is the client's mistake."""
-    calls = {_call_id(item, "_call") for item in (*known, *new)}
+    calls = {str(item.get("call_id")) for item in (*known, *new) if _is(item, "_call")}
     for index, item in enumerate(new):
-        call_id = _call_id(item, "_call_output")
-        if call_id is not None and call_id not in calls:
+        if _is(item, "_call_output") and isinstance(call_id := item.get("call_id"), str) and call_id not in calls:
             message = f"No tool call found for the output with the call_id '{call_id[:200]}'."
             raise refuse("invalid_value", message, f"input[{index}].call_id")
 
 
-def _call_id(item: Any, kind: str) -> str | None:
-    """The call id of an item whose type ends like this."""
-    of_kind = isinstance(item, dict) and str(item.get("type")).endswith(kind)
-    return call_id if of_kind and isinstance(call_id := item.get("call_id"), str) else None
+def _is(item: Any, kind: str) -> bool:
+    """Whether this is an item whose type ends like this."""
+    return isinstance(item, dict) and str(item.get("type")).endswith(kind)
 
 
 def as_in_frame(text: str, known: int) -> str:

@@ -1,7 +1,6 @@
 """`POST /v1/responses`, and the two ways in which a response reaches a client over HTTP."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from functools import partial
 
 from msgspec.structs import replace
 from starlette.datastructures import Headers
@@ -122,7 +121,7 @@ def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None,
         for_codex=Headers(scope=call.scope).get("originator", "").lower().startswith("codex"),
         may_know=caller.may_know,
         watched=state.record.notes and not caller.is_guest,
-        released=partial(state.limits.free, call.slot),
+        released=call.free,
         conversation=conversation,
         sums_up=sums_up,
         sealer=sealer,

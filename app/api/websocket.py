@@ -29,7 +29,7 @@ from ..turns.signals import Why
 from ..turns.turn import Turn
 from ..types.events import Event, LastEvent
 from ..types.json import Json, encode
-from ..types.parse import decode, missing, wrong_type
+from ..types.parse import decode, invalid, missing, wrong_type
 from ..types.problems import Problem, ProblemError, refuse
 from ..types.request import ENCRYPTED_REASONING
 from .endpoint import Call
@@ -257,8 +257,8 @@ class _Connection:
         caller = Caller()
         try:
             caller = state.callers.caller(self._headers)
-            with state.limits.slot(caller, state.settings.server) as slot:
-                call = Call(state, scope, self._receive, self._send, caller, slot, {}, frame)
+            with state.limits.slot(caller, state.settings.server) as free:
+                call = Call(state, scope, self._receive, self._send, caller, free, {}, frame)
                 body, continued = client.body_of(raw, lenient=self._lenient), raw.get("previous_response_id")
                 turn = turn_of(call, body, client, continued)
                 self._turn = turn
@@ -305,10 +305,9 @@ class _Connection:
             case None:
                 raise missing("type")
             case str(kind):
-                known = "this server takes 'response.create' frames"
-                message = f"Invalid value for 'type': {known}, and knows no '{kind[:_SHOWN]}'."
-                instead = instead_of(kind) if kind.startswith("response.") else ""
-                raise refuse("invalid_value", f"'{kind}' is gone; {instead}." if instead else message, "type")
+                if kind.startswith("response.") and (instead := instead_of(kind)):
+                    raise refuse("invalid_value", f"'{kind}' is gone; {instead}.", "type")
+                raise invalid("type", f"this server takes 'response.create' frames, and knows no '{kind[:_SHOWN]}'")
             case other:
                 raise wrong_type("type", "a string", other)
 

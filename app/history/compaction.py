@@ -11,6 +11,7 @@ rest. All of this is plain JSON, which is then parsed as if the client had poste
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -129,20 +130,20 @@ def written(response: Response) -> Summary | Problem:
     return Problem("invalid_prompt", message) if refusal else _NO_SUMMARY
 
 
+@dataclass
 class Conversation:
     """A conversation that may have to be summarized: the items of a body, and where each of them was posted."""
 
-    def __init__(
-        self, body: Json, positions: Sequence[int], shapes: ToolShapes, sealer: Sealer | None, threshold: int | None
-    ) -> None:
-        """`threshold`: tokens above which it is summarized, and then answered; None: only a summary is wanted."""
-        items = body["input"]
-        self.threshold = threshold
+    body: Json
+    positions: Sequence[int]
+    shapes: ToolShapes
+    sealer: Sealer | None
+    threshold: int | None
+    """Tokens above which it is summarized, and then answered; None: only a summary is wanted."""
+
+    def __post_init__(self) -> None:
+        items = self.body["input"]
         self._items: list[Json] = items if isinstance(items, list) else []
-        self._positions = positions or range(len(self._items))
-        self._body = body
-        self._shapes = shapes
-        self._sealer = sealer
         self._head = len(self._items)
         """How many items are summarized. The rest, which is the last step, is kept."""
         self._most_kept = 0
@@ -167,7 +168,7 @@ class Conversation:
                 start = len(items)
         self._head = start
         nothing = all(_is_from_outside(item) or item.get("type") in _SET_UP for item in items[:start])
-        if not nothing and self._sealer is not None:
+        if not nothing and self.sealer is not None:
             return None
         reason = _NOTHING_BEFORE if nothing else _NO_SEAL
         return f"'context_management' has no effect on this conversation. {reason}"
@@ -177,14 +178,14 @@ class Conversation:
 
         Its tools stay, so that prompt caches hold, but none may be called. Raises `ProblemError`.
         """
-        if self._sealer is None:
+        if self.sealer is None:
             raise refuse("unsupported_parameter", _NO_SEAL, "input")
         head = shortened(self._items[: self._head], excess)
         # of an update of settings the format is left out: a summary is plain text
         head = [without(item, "text") if item.get("type") == "configuration_update" else item for item in head]
-        items = list(zip(head, self._positions, strict=False))
+        items = list(zip(head, self.positions or range(len(head)), strict=False))
         items = [(item, at) for item, at in items if item.get("type") != "compaction_trigger"]
-        body = without(self._body, *_OF_ANSWERS)
+        body = without(self.body, *_OF_ANSWERS)
         body["store"] = False
         if body.get("tools") or any(item.get("type") == "additional_tools" for item in self._items):
             body["tool_choice"] = "none"
@@ -197,7 +198,7 @@ class Conversation:
         head, after = self._items[: self._head], self._items[self._head :]
         window = Window(summary=summary.text, whole=True, before=kept(head, self._most_kept), after=after)
         set_up = [item for item in head if item.get("type") in _SET_UP]
-        body = without(self._body, "context_management")
+        body = without(self.body, "context_management")
         request = self._parsed(body, [(item, self._head) for item in [*set_up, *window.items]])
         return self._item(window), request
 
@@ -206,13 +207,13 @@ class Conversation:
         return self._item(Window(summary=summary.text))
 
     def _item(self, window: Window) -> Compaction:
-        assert self._sealer is not None  # noqa: S101 — refused or warned of before
-        sealed = self._sealer.seal("compaction", msgspec.to_builtins(window))
+        assert self.sealer is not None  # noqa: S101 — refused or warned of before
+        sealed = self.sealer.seal("compaction", msgspec.to_builtins(window))
         return Compaction(id=new_id("cmp"), encrypted_content=sealed)
 
     def _parsed(self, body: Json, items: Sequence[tuple[Json, int]]) -> Request:
         positions = [at for _, at in items]
-        return parse({**body, "input": [item for item, _ in items]}, self._shapes, positions)[0]
+        return parse({**body, "input": [item for item, _ in items]}, self.shapes, positions)[0]
 
 
 def _expanded(body: Json, sealer: Sealer | None) -> tuple[Json, Sequence[int]]:

@@ -3,9 +3,8 @@
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 
 from ..observe.metrics import running
 from ..settings.tables import Caller, ServerSettings
@@ -16,25 +15,21 @@ _PAUSE = 2
 """Seconds after which it may be worth asking a full server again."""
 
 
-@dataclass(eq=False)
-class Slot:
-    """The right to run one turn."""
-
-    used: "_Used"
-
-
 class Limits:
     """Counts the turns that run, and the requests of callers."""
 
     def __init__(self) -> None:
-        self._taken: set[Slot] = set()
+        self._running = 0
         self._used: defaultdict[str, _Used] = defaultdict(_Used)
         self._swept = time.monotonic()
 
     @contextmanager
-    def slot(self, caller: Caller, server: ServerSettings) -> Iterator[Slot]:
-        """A slot for the block, if it is not freed before. Raises `ProblemError` where there is none: not counted."""
-        if len(self._taken) >= server.max_turns:
+    def slot(self, caller: Caller, server: ServerSettings) -> Iterator[Callable[[], None]]:
+        """The right to run a turn within the block; what it gives frees that before. A refusal is not counted.
+
+        Raises `ProblemError` where there is none.
+        """
+        if self._running >= server.max_turns:
             message = f"This server runs {server.max_turns} turns at once, and no more."
             raise ProblemError(Problem("overloaded", message, retry_after=_PAUSE))
         self._sweep()
@@ -48,20 +43,16 @@ class Limits:
                 raise _refused(words, wait)
             used.spent += 1
         used.running += 1
-        slot = Slot(used)
-        self._taken.add(slot)
+        self._running += 1
         running.inc()
-        try:
-            yield slot
-        finally:
-            self.free(slot)
+        with ExitStack() as slot:
+            slot.callback(self._free, used)
+            yield slot.close
 
-    def free(self, slot: Slot) -> None:
-        """Frees the slot, if it is not free."""
-        if slot in self._taken:
-            self._taken.remove(slot)
-            running.dec()
-            slot.used.running -= 1
+    def _free(self, used: "_Used") -> None:
+        used.running -= 1
+        self._running -= 1
+        running.dec()
 
     def headers(self, caller: Caller) -> dict[str, str]:
         """What is left to this caller, in OpenAI's headers; none for a caller without a limit."""

@@ -262,11 +262,8 @@ class Turn:
     async def _summary(self, conversation: Conversation) -> Summary:
         """The summary that a model writes. The client gets signs of life."""
 
-        async def made(request: Request, route: Route) -> Exchange:
-            return await self._turn(request, route, Lifecycle(request))
-
         async def answer(request: Request, exchange: Exchange) -> Response:
-            begun = await self._ask(exchange, partial(made, request))
+            begun = await self._ask(exchange, partial(self._turn, request))
             if conversation.threshold is None and not self.signals.is_told:
                 self.warnings = self._warnings(begun.route, begun.exchange)
             try:
@@ -283,7 +280,7 @@ class Turn:
             assert isinstance(last, LastEvent)  # noqa: S101 — what `_read` returns
             return last.response
 
-        return await summarize(conversation, self.routes[0], made, answer)
+        return await summarize(conversation, self.routes[0], self._turn, answer)
 
     async def _compaction(self) -> Event | None:
         """The last event, with what the first server has made of the conversation; None: it is to be summed up here.
@@ -345,7 +342,7 @@ class Turn:
                 return exchange.end()
             payloads = more
 
-    async def _turn(self, request: Request, route: Route, lifecycle: Lifecycle) -> Exchange:
+    async def _turn(self, request: Request, route: Route, lifecycle: Lifecycle | None = None) -> Exchange:
         knowing = route.upstream.known(route.model)
         model = await (knowing if route.upstream.is_ready else self._apart(knowing))
         if wanted := to_fetch(request, model.upstream, model.can, self.server):
@@ -354,7 +351,7 @@ class Turn:
             request,
             model,
             route.dialect,
-            lifecycle,
+            lifecycle or Lifecycle(request),
             self.sealer.fresh() if self.sealer else None,
         )
         self._refuse_if_strict(self._warnings(route, exchange))

@@ -74,8 +74,7 @@ class ToolShapes(NamedTuple):
 def decode(body: bytes) -> Json:
     """The JSON object in a body, which holds no more values than a machine can bear, and can be written again."""
     if body.count(b",") + body.count(b"{") + body.count(b"[") > _MOST_VALUES:
-        message = f"Invalid value for 'body': it contains more than the {_MOST_VALUES} JSON values that are allowed."
-        raise refuse("invalid_value", message, "body")
+        raise invalid("body", f"it contains more than the {_MOST_VALUES} JSON values that are allowed")
     try:
         raw = msgspec.json.decode(body)
     except UnicodeDecodeError:
@@ -144,17 +143,15 @@ class _Reader:
             entries += _entries(item)
             if entries > _MOST_ENTRIES:
                 path = f"input[{self._positions[index] if self._positions else index}]"
-                message = f"Invalid value for '{path}': up to here the input contains {entries} content parts"
-                message += f" and other list entries, and at most {_MOST_ENTRIES} are allowed."
-                raise refuse("invalid_value", message, path)
+                found = f"up to here the input contains {entries} content parts and other list entries"
+                raise invalid(path, f"{found}, and at most {_MOST_ENTRIES} are allowed")
         return _each(raw, "input", self._item, _MOST_ITEMS, "a string or an array of items", self._positions)
 
     def tools(self, raw: Any, path: str, most: int = _MOST_TOOLS) -> tuple[Tool, ...]:
         """Tools, those of namespaces within them. More than allowed in the whole turn are refused."""
         tools = _each(raw, path, self._tool, most)
         if self._count > _MOST_TOOLS:
-            message = f"Invalid value for 'tools': in all, at most {_MOST_TOOLS} are allowed."
-            raise refuse("invalid_value", message, "tools")
+            raise invalid("tools", f"in all, at most {_MOST_TOOLS} are allowed")
         return tools
 
     def choice(self, raw: Any) -> Any:
@@ -163,8 +160,7 @@ class _Reader:
         if raw in ("auto", "none", "required"):
             return raw
         if isinstance(raw, str):
-            message = f"Invalid value for '{path}': expected 'auto', 'none', 'required' or an object."
-            raise refuse("invalid_value", message, path)
+            raise invalid(path, "expected 'auto', 'none', 'required' or an object")
         if not isinstance(raw, dict):
             raise wrong_type(path, "a string or an object", raw)
         choice, kind = _typed(given(raw), path)
@@ -253,8 +249,7 @@ def _each(
     if not isinstance(raw, list):
         raise wrong_type(path, expected, raw)
     if len(raw) > most:
-        message = f"Invalid value for '{path}': it contains {len(raw)} entries, and at most {most} are allowed."
-        raise refuse("invalid_value", message, path)
+        raise invalid(path, f"it contains {len(raw)} entries, and at most {most} are allowed")
     return tuple([read(entry, f"{path}[{at}]") for at, entry in zip(positions or range(len(raw)), raw, strict=True)])
 
 
@@ -280,6 +275,11 @@ def _typed(raw: Any, path: str) -> tuple[Json, str]:
 def _name(raw: Any) -> str:
     kinds = {dict: "object", list: "array", type(None): "null"}
     return _NAMES[kinds.get(type(raw), type(raw).__name__)]
+
+
+def invalid(path: str, why: str) -> ProblemError:
+    """The refusal of a value."""
+    return refuse("invalid_value", f"Invalid value for '{path}': {why}.", path)
 
 
 def wrong_type(path: str, expected: str, got: Any) -> ProblemError:
@@ -315,4 +315,4 @@ def _fault(message: str, raw: Any, path: str) -> ProblemError:
         got = _NAMES.get(expected["got"], expected["got"])
         text = f"Invalid type for '{path}': expected {' or '.join(types)}, but got {got}."
         return refuse("invalid_type", text, path)
-    return refuse("invalid_value", f"Invalid value for '{path}': {what[0].lower()}{what[1:]}.", path)
+    return invalid(path, f"{what[0].lower()}{what[1:]}")

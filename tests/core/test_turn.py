@@ -2,9 +2,13 @@
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 
@@ -18,7 +22,7 @@ from app.types.events import Event
 from app.types.parse import parse
 from app.types.problems import Problem
 from app.upstreams import litellm
-from tests.core.servers import Step, Upstream, chunk, says, until, upstream
+from tests.core.servers import Step, Upstream, chunk, says, served, until, upstream
 from tests.wire.web_site import PNG
 
 
@@ -363,3 +367,33 @@ async def test_a_connection_is_used_again_after_a_whole_answer() -> None:
     assert connections == 1
     await first.catalog.close()
     listening.close()
+
+
+async def test_a_server_that_closes_each_connection_when_it_is_used_again(tmp_path: Path) -> None:
+    posts: Counter[bytes] = Counter()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length:")[2].split()[0])
+        posts[await reader.readexactly(length)] += 1
+        frames = b"".join([step for step in says("a") if isinstance(step, bytes)])
+        kind = b"content-type: text/event-stream\r\n"
+        writer.write(b"HTTP/1.1 200 OK\r\n%bcontent-length: %d\r\n\r\n%b" % (kind, len(frames), frames))
+        with suppress(ConnectionError):
+            again.append(await reader.read(1))  # of a next ask
+        writer.close()
+
+    again: list[bytes] = []
+    listening = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1"
+    async with served(tmp_path, url, table="retries = 0\n") as address, httpx.AsyncClient(timeout=30) as client:
+
+        async def ask(name: str) -> list[int]:
+            bodies = [{"model": "m", "input": f"{name} {number}"} for number in range(4)]
+            return [(await client.post(f"{address}/v1/responses", json=body)).status_code for body in bodies]
+
+        statuses = await asyncio.gather(*[ask(str(number)) for number in range(24)])
+    listening.close()
+    assert {status for each in statuses for status in each} == {200}
+    assert set(posts.values()) == {1}  # what came on a closed connection was not read
+    assert any(again)
