@@ -5,6 +5,7 @@ import contextlib
 import sys
 import zlib
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -70,19 +71,19 @@ class LeftError(Exception):
     """The client has left before its request was complete."""
 
 
+@dataclass
 class Body:
     """The body of one request."""
 
-    def __init__(self, receive: Receive, headers: Headers, reading: set[asyncio.Timeout]) -> None:
-        """`reading`: the clocks of bodies that arrive; who ends the server takes them out."""
-        self._receive = receive
-        self._headers = headers
-        self._reading = reading
-        self._more = True
+    receive: Receive
+    headers: Headers
+    reading: set[asyncio.Timeout]
+    """The clocks of bodies that arrive; who ends the server takes them out."""
+    more: bool = True
 
     async def read(self, most: int) -> bytes:
         """All of it, which may have so many bytes. Raises `ProblemError`, or `LeftError`."""
-        given = self._headers
+        given = self.headers
         # the parser reads chunks anyway
         if ",".join(given.getlist("transfer-encoding")).lower() not in ("", "chunked"):
             raise refuse("invalid_http", "The only Transfer-Encoding that this server decodes is `chunked`.")
@@ -94,21 +95,21 @@ class Body:
         if length.isdecimal() and int(length) > most:
             raise _too_large("body", most)
         body, clock = bytearray(), asyncio.timeout(_SILENCE)
-        self._reading.add(clock)
+        self.reading.add(clock)
         try:
             async with clock:
                 last = asyncio.get_running_loop().time() + _TIME
-                while self._more:
+                while self.more:
                     body += await self._piece()
                     if len(body) > most:
                         raise _too_large("body", most)
                     clock.reschedule(min(asyncio.get_running_loop().time() + _SILENCE, last))
         except TimeoutError:
-            if clock not in self._reading:
+            if clock not in self.reading:
                 raise ProblemError(STOPPED) from None
             raise refuse("request_timeout", f"The body took too long: {len(body)} bytes of it have arrived.") from None
         finally:
-            self._reading.discard(clock)
+            self.reading.discard(clock)
         if not encoding:
             return bytes(body)
         loop = asyncio.get_running_loop()
@@ -120,15 +121,15 @@ class Body:
         """Reads what is left of it, for a moment. Whether that was all: then the connection can be used again."""
         with contextlib.suppress(TimeoutError, LeftError):
             async with asyncio.timeout(_LINGER):
-                while self._more:
+                while self.more:
                     await self._piece()
-        return not self._more
+        return not self.more
 
     async def _piece(self) -> bytes:
-        message = await self._receive()
+        message = await self.receive()
         if message["type"] == "http.disconnect":
             raise LeftError
-        self._more = message.get("more_body", False)
+        self.more = message.get("more_body", False)
         piece: bytes = message.get("body", b"")
         return piece
 

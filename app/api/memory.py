@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..history.compaction import user_message
@@ -13,37 +14,37 @@ from ..types.response import Response
 _INDEX = re.compile(r"\binput\[(\d+)\]")
 
 
+@dataclass
 class Memory:
     """The last response of a connection. Its conversation is kept as the body of a POST, which has the same bounds."""
 
-    def __init__(self, most: int) -> None:
-        """A conversation with more bytes is not kept."""
-        self._most = most
-        self._response_id: str | None = None
-        self._body = b""
+    most: int
+    """A conversation with more bytes is not kept."""
+    response_id: str | None = None
+    body: bytes = b""
 
     def recall(self, response_id: str) -> list[Any]:
         """The conversation up to the end of this response. Raises `ProblemError` for any but the last one."""
-        if response_id != self._response_id:
+        if response_id != self.response_id:
             message = (
                 f"The response '{response_id[:200]}' is not known on this connection, which remembers only its last "
                 "one, and only if that did not fail and was not too long. Send the whole history in 'input', without "
                 "'previous_response_id'."
             )
             raise refuse("previous_response_not_found", message, "previous_response_id")
-        items: list[Any] = decode(self._body)["input"]
+        items: list[Any] = decode(self.body)["input"]
         return items
 
     def keep(self, response: Response, items: Sequence[Any]) -> None:
         """Remembers this response and its input in place of the one before."""
         body = encode({"input": [*items, *response.output]})
-        fits = len(body) <= self._most
-        self._response_id, self._body = (response.id, body) if fits else (None, b"")
+        fits = len(body) <= self.most
+        self.response_id, self.body = (response.id, body) if fits else (None, b"")
 
     def forget(self, response_id: Any) -> None:
         """Forgets this response, because one that continued it failed."""
-        if response_id == self._response_id:
-            self._response_id, self._body = None, b""
+        if response_id == self.response_id:
+            self.response_id, self.body = None, b""
 
 
 def items_of(given: str | list[Any]) -> list[Any]:

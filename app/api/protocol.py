@@ -45,7 +45,8 @@ class Protocol(HttpToolsProtocol):
             return self.refuse("headers_too_large", f"The headers are longer than the {_MOST} bytes this server reads.")
         if end < 0:
             if self.head and self.timer is None:
-                self.timer = self.loop.call_later(_TIME, self.too_slow)
+                late = f"The headers took longer than {_TIME} seconds."
+                self.timer = self.loop.call_later(_TIME, self.refuse, "request_timeout", late)
             return None
         self.stop_timer()
         self.bare = 0
@@ -77,10 +78,6 @@ class Protocol(HttpToolsProtocol):
         if self.timer is not None:
             self.timer.cancel()
             self.timer = None
-
-    def too_slow(self) -> None:
-        """The head did not arrive in time."""
-        self.refuse("request_timeout", f"The headers took longer than {_TIME} seconds.")
 
     def refuse(self, code: str, message: str) -> None:
         """Answers without the application, and hangs up."""

@@ -29,7 +29,7 @@ from ..turns.signals import Why
 from ..turns.turn import Turn
 from ..types.events import Event, LastEvent
 from ..types.json import Json, encode
-from ..types.parse import decode, invalid, missing, wrong_type
+from ..types.parse import decode, invalid, typed, wrong_type
 from ..types.problems import Problem, ProblemError, refuse
 from ..types.request import ENCRYPTED_REASONING
 from .endpoint import Call
@@ -288,8 +288,8 @@ class _Connection:
 
     async def _arrived(self, frame: bytes) -> None:
         """Raises `ProblemError` for a frame without an effect."""
-        raw = decode(frame)
-        match raw.get("type"):
+        raw, kind = typed(decode(frame), "")
+        match kind:
             case "response.create":
                 if self._waiting.qsize() >= _MOST_WAITING:
                     raise ProblemError(_FULL)
@@ -302,14 +302,10 @@ class _Connection:
             case "response.cancel":
                 if not self._ends(raw, Why.CANCELLED):
                     raise refuse("invalid_value", _NOTHING_TO_CANCEL, "response_id")
-            case None:
-                raise missing("type")
-            case str(kind):
+            case _:
                 if kind.startswith("response.") and (instead := instead_of(kind)):
                     raise refuse("invalid_value", f"'{kind}' is gone; {instead}.", "type")
                 raise invalid("type", f"this server takes 'response.create' frames, and knows no '{kind[:_SHOWN]}'")
-            case other:
-                raise wrong_type("type", "a string", other)
 
     def _interrupted(self, raw: Json) -> tuple[str, str] | None:
         """Interrupts the running response; or why not."""

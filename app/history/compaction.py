@@ -217,13 +217,22 @@ class Conversation:
 
 
 def _expanded(body: Json, sealer: Sealer | None) -> tuple[Json, Sequence[int]]:
-    """The body with its last compaction item that opens replaced by what it stands for, and each item's position."""
+    """The body with its last compaction item that opens replaced by what it stands for, and each item's position.
+
+    Those before it are not opened: each may be large.
+    """
     items = body.get("input")
     if sealer is None or not isinstance(items, list):
         return body, ()
-    last, window = _last_window(items, sealer)
-    if window is None:
+    for last in reversed(range(len(items))):
+        envelope = items[last].get("encrypted_content") if is_summary(items[last]) else None
+        if isinstance(envelope, str) and (
+            content := sealer.open("compaction", envelope, f"input[{last}].encrypted_content")
+        ):
+            break
+    else:
         return body, ()
+    window = msgspec.convert(content, Window)
     kept = [
         (item, at)
         for at, item in enumerate(items[:last])
@@ -233,16 +242,6 @@ def _expanded(body: Json, sealer: Sealer | None) -> tuple[Json, Sequence[int]]:
     kept += [(inner, last) for inner in window.items]
     kept += [(item, at) for at, item in enumerate(items[last + 1 :], last + 1)]
     return {**body, "input": [item for item, _ in kept]}, [at for _, at in kept]
-
-
-def _last_window(items: list[Any], sealer: Sealer) -> tuple[int, Window | None]:
-    """The last compaction item that opens here. Those before it are not opened: each may be large."""
-    for at in reversed(range(len(items))):
-        if is_summary(items[at]) and isinstance(envelope := items[at].get("encrypted_content"), str):
-            content = sealer.open("compaction", envelope, f"input[{at}].encrypted_content")
-            if content is not None:
-                return at, msgspec.convert(content, Window)
-    return -1, None
 
 
 def kept(items: Sequence[Json], most: int) -> list[Json]:

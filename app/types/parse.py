@@ -163,7 +163,7 @@ class _Reader:
             raise invalid(path, "expected 'auto', 'none', 'required' or an object")
         if not isinstance(raw, dict):
             raise wrong_type(path, "a string or an object", raw)
-        choice, kind = _typed(given(raw), path)
+        choice, kind = typed(given(raw), path)
         if kind != "allowed_tools":
             return self._chosen(choice, path)
         if "tools" not in choice:
@@ -177,7 +177,7 @@ class _Reader:
         if item.get("type") is None:
             is_message = "role" in item or "content" in item or item.get("id") is None
             item = {**item, "type": "message" if is_message else "item_reference"}
-        item, kind = _typed(item, path)
+        item, kind = typed(item, path)
         if kind == "item_reference":
             raise refuse("unsupported_parameter", f"'{path}' {_REFERENCE}", path)
         if kind == "computer_call_output":
@@ -186,7 +186,7 @@ class _Reader:
         return self._filled(shape, item, path)
 
     def _tool(self, raw: Any, path: str) -> Tool:
-        tool, kind = _typed(raw, path)
+        tool, kind = typed(raw, path)
         shape = NamespaceTool if kind == "namespace" else self._shapes.tools.get(kind, OtherTool)
         self._count += shape is not NamespaceTool
         for name, value in tool.items():
@@ -195,7 +195,7 @@ class _Reader:
         return self._filled(shape, tool, path)
 
     def _chosen(self, raw: Any, path: str) -> ChosenTool:
-        tool, kind = _typed(raw, path)
+        tool, kind = typed(raw, path)
         if (kind == "namespace" or kind in self._shapes.named) and tool.get("name") is None:
             raise missing(f"{path}.name", tool)
         return shaped(ChosenTool, tool, path)
@@ -263,13 +263,14 @@ def _object(raw: Any, path: str) -> Json:
     raise wrong_type(path, "an object", raw)
 
 
-def _typed(raw: Any, path: str) -> tuple[Json, str]:
+def typed(raw: Any, path: str) -> tuple[Json, str]:
     """The value, which must be a JSON object, and its `type`, which it must have."""
     held = _object(raw, path)
     kind = held.get("type")
     if isinstance(kind, str):
         return held, kind
-    raise missing(f"{path}.type") if kind is None else wrong_type(f"{path}.type", "a string", kind)
+    path = f"{path}.type".removeprefix(".")
+    raise missing(path) if kind is None else wrong_type(path, "a string", kind)
 
 
 def _name(raw: Any) -> str:
