@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from fastapi import APIRouter
 from sse_starlette import EventSourceResponse
@@ -41,7 +41,6 @@ _PAUSE = 0.2
 _LONGEST = 200
 """Characters of a text that is looked for."""
 _thread = ThreadPoolExecutor(1, "inspector")
-_T = TypeVar("_T")
 _FEEDS = 64
 """Pages that watch at once."""
 _NOT_KEPT = "This server does not keep it, or not any more."
@@ -164,7 +163,7 @@ def inspector(state: State) -> APIRouter:
     return router
 
 
-async def _look(work: Callable[[], _T]) -> _T:
+async def _look(work: Callable[[], Any]) -> Any:
     """What this work finds: in a thread of the inspector's own, so that nothing else waits for it."""
     return await asyncio.get_running_loop().run_in_executor(_thread, work)
 

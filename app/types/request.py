@@ -141,7 +141,6 @@ class AgentMessage(Item):
 
     content: Content
     author: str | None = None
-    recipient: str | None = None
 
 
 class ComputerOutput(Item):
