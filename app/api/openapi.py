@@ -1,6 +1,6 @@
 """`GET /openapi.json`: the API, made from the classes of requests and answers. No configuration changes it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -73,7 +73,7 @@ def _paths() -> Json:
 
 def _schemas() -> Json:
     """The schemas of requests, of the response and of its events. Unknown members of requests are ignored."""
-    made = [kind for kind in vars(events).values() if isinstance(kind, type) and _is_event(kind)]
+    made = [*_events_of(events.Event)]
     outputs = OutputItem.__subclasses__()
     items = without({**ITEMS, **SHAPES.items}, "computer_call_output")  # its shape is not what is posted
     tools = {**SHAPES.tools, "namespace": NamespaceTool}
@@ -104,9 +104,12 @@ def _one_of(shapes: Mapping[str, Any], refs: Mapping[Any, Json]) -> Json:
     return {"anyOf": [*kinds, _object(type={"type": "string", "not": {"enum": [*shapes]}})]}
 
 
-def _is_event(kind: type) -> bool:
-    """Whether this is a class of events, and not a base class."""
-    return issubclass(kind, events.Event) and "." in str(kind.__struct_config__.tag)
+def _events_of(base: type[events.Event]) -> Iterator[type[events.Event]]:
+    """The classes of events, also of those that tools have; a base class has no `type`."""
+    for kind in base.__subclasses__():
+        if "." in str(kind.__struct_config__.tag):
+            yield kind
+        yield from _events_of(kind)
 
 
 def _ref(name: str) -> Json:

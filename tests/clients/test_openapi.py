@@ -81,6 +81,8 @@ def test_whatever_the_description_allows_is_answered_as_it_promises(
     [
         {"input": "Hi"},
         {"input": "think and tell me the weather", "tools": [{"type": "function", "name": "get_weather"}]},
+        {"input": "write a patch", "tools": [{"type": "custom", "name": "patch"}]},
+        {"input": "run a shell", "tools": [{"type": "shell", "environment": {"type": "local"}}]},
         {"input": "refuse"},
         {"input": "incomplete"},
         {"input": "cut", "metadata": {"a": "b"}, "temperature": 0.5},
