@@ -114,9 +114,8 @@ class _Script:
             yield from _say("refusal", "I was asked to refuse, so I do.")
             yield _finish("stop")
             return
-        said = _say("content", self._reply())
         ends_early = self.has("incomplete", "fail") or "cut" in self.words
-        yield from said[: max(len(said) // 2, 1)] if ends_early else said
+        yield from _say("content", self._reply(), half=ends_early)
         if self.has("fail"):
             yield {"error": "The demo was asked to fail."}
         elif "cut" not in self.words:
@@ -194,9 +193,11 @@ def _text(content: Any) -> str:
     return " ".join([part.get("text", f"[{part['type']}]") for part in content or []])
 
 
-def _say(field: str, text: str) -> list[Json]:
-    """A chunk for each word."""
-    return [_delta(**{field: word}) for word in re.findall(r"\s*\S+|\s+$", text)]
+def _say(field: str, text: str, *, half: bool = False) -> Iterator[Json]:
+    """A chunk for each word, made when it is read: many clients may read slowly."""
+    words = re.findall(r"\s*\S+|\s+$", text)
+    for word in words[: max(len(words) // 2, 1)] if half else words:
+        yield _delta(**{field: word})
 
 
 def _delta(**delta: Any) -> Json:
