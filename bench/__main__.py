@@ -95,7 +95,7 @@ def begun(program: Program, work: Workload, warm_up: bool = False) -> subprocess
     """The load generator with its job; a warm-up has a few requests, one after the other, without pauses."""
     model = f"b-{work.chunks}-0" if warm_up else work.model
     body = {"model": model, "stream": work.stream, "store": False, **work.asked}
-    job = {"port": program.port, "path": program.path, "body": body}
+    job: dict[str, object] = {"url": f"http://127.0.0.1:{program.port}{program.path}", "body": body}
     job["requests"] = WARM_UP if warm_up else work.requests // program.fewer
     job["concurrency"] = 1 if warm_up else work.concurrency
     command = pinned(OTHER_CORE, [sys.executable, "-m", "bench.load"])
@@ -110,9 +110,9 @@ def load(program: Program, work: Workload, warm_up: bool = False) -> int:
     """How many requests were answered; none, if one of them was not."""
     with begun(program, work, warm_up) as process:
         assert process.stdout
-        told = json.loads(process.stdout.read() or '{"faults": ["the load died"]}')
-    if told["faults"]:
-        print(f"{program.name}, {work.name}: {told['faults']}", file=sys.stderr)
+        faults = json.loads(process.stdout.read() or '["the load died"]')
+    if faults:
+        print(f"{program.name}, {work.name}: {faults}", file=sys.stderr)
         return 0
     return WARM_UP if warm_up else work.requests // program.fewer
 

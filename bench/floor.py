@@ -5,22 +5,17 @@
 
 import json
 import sys
-from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 import aiohttp
 import uvicorn
 
-Message = MutableMapping[str, Any]
 
-
-def application(url: str) -> Callable[[Any, Any, Any], Awaitable[None]]:
+def application(url: str) -> Any:
     """The smallest application that passes a chat completion on."""
     sessions: list[aiohttp.ClientSession] = []
 
-    async def app(
-        scope: Any, receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
-    ) -> None:
+    async def app(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
             return
         if not sessions:
