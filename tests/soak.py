@@ -12,19 +12,19 @@ import asyncio
 import json
 import os
 import random
+import re
 import signal
 import sys
 import time
 from collections import Counter
 from collections.abc import AsyncGenerator
-from contextlib import ExitStack
+from contextlib import ExitStack, aclosing
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import httpx
-from websockets.asyncio.client import connect
-from websockets.exceptions import ConnectionClosed, InvalidMessage
+from websockets import WebSocketException, connect
 
 from tests.wire.configuration import Key, Model, Server, Settings, Upstream
 from tests.wire.grammar import check
@@ -40,7 +40,7 @@ FAULTS = {"none": 5, "cut": 1, "reset": 1, "ended": 1, "error": 1, "refused": 1,
 WHOLE = {"none", "busy", "leaves", "long line"}
 """Those that a complete answer may have been through."""
 WORDS = ("upon ", "a ", "time ", "Ünïcödé ", "\N{GRINNING FACE} ", '"quoted\\" ', "\n", "\u2028")
-BROKEN = (aiohttp.ClientError, ConnectionClosed, InvalidMessage, OSError)
+BROKEN = (aiohttp.ClientError, WebSocketException, OSError)
 HEADERS = {"authorization": "Bearer soak-key"}
 
 
@@ -74,22 +74,16 @@ class Plan:
 
 def script(ask: Ask, seen: set[int]) -> list[Step]:
     """What an upstream does, in the dialect in which it is asked."""
-    held = (ask.body.get("messages") or ask.body["input"])[-1]["content"]
-    plan = Plan(int(held if isinstance(held, str) else held[0]["text"]))
-    error: Step = breaks()
-    steps: list[Step]
+    plan = Plan(int(re.findall(r"\d+", json.dumps(ask.body.get("messages") or ask.body["input"]))[-1]))
+    error, opening, steps = breaks(), 1, list[Step]([opens(), *map(says, plan.pieces), stops()])
     if "input" in ask.body:
         steps, opening = [*answer(message("msg_1", *plan.pieces))], 4
     elif ask.path.endswith("/messages"):
         steps, opening = [*begins(), *text(0, *plan.pieces), *ends()], 3
         error = {"type": "error", "error": {"type": "api_error", "message": "Internal error"}}
-    else:
-        steps, opening = [opens(), *map(says, plan.pieces), stops()], 1
-    if plan.fault == "refused":
-        return [Status(500, b"<html>no</html>")]
-    if plan.fault == "busy" and plan.number not in seen:  # once; the next time it is answered
+    if plan.fault == "refused" or (plan.fault == "busy" and plan.number not in seen):  # once; then it is answered
         seen.add(plan.number)
-        return [Status(503)]
+        return [Status(503 if plan.fault == "busy" else 500, b"<html>no</html>")]
     if plan.fault == "long line":
         steps.insert(opening, b": " + b"x" * 300_000 + b"\n\n")
     cuts: dict[str, list[Step]] = {"cut": [Cut()], "reset": [Reset()], "ended": [End()], "error": [error, End()]}
@@ -108,11 +102,10 @@ class Soak:
 
     async def run(self, streams: int, seconds: float, workers: int) -> None:
         """All clients until it is time; a worker is killed nine times."""
-        deadline = time.monotonic() + seconds
         connector = aiohttp.TCPConnector(limit=0, force_close=True)
         async with aiohttp.ClientSession(connector=connector, headers=HEADERS) as session, asyncio.TaskGroup() as group:
             for number in range(streams):
-                group.create_task(self._client(session, number, streams, deadline))
+                group.create_task(self._client(session, number, streams, time.monotonic() + seconds))
             for _ in range(9 if workers > 1 else 0):
                 await asyncio.sleep(seconds / 10)
                 os.kill(random.choice(workers_of(self.pid)), signal.SIGKILL)
@@ -122,41 +115,33 @@ class Soak:
         while time.monotonic() < deadline:
             lane, plan, began = LANES[number % len(LANES)], Plan(number), time.monotonic()
             received = self._socket(lane, plan) if number // len(LANES) % 7 == 0 else self._http(session, lane, plan)
-            events: list[dict[str, Any]] = []
-            outcome = "lost"
+            events = list[dict[str, Any]]()
             try:
-                async with asyncio.timeout(120):
+                async with asyncio.timeout(120), aclosing(received):
                     async for event in received:
                         events.append(event)
                         if len(events) > plan.patience:
                             break
-                    outcome = "hung up" if len(events) > plan.patience else plan.outcome(events)
-            except (*BROKEN, AssertionError, ValueError, IndexError, TimeoutError) as error:
-                if isinstance(error, BROKEN) and self.killed > began - 3:
-                    outcome = "lost with its worker"
-                    await asyncio.sleep(0.1)
-                else:
+                outcome = "hung up" if len(events) > plan.patience else plan.outcome(events)
+            except (*BROKEN, AssertionError, ValueError, IndexError) as error:
+                outcome = "lost with its worker" if isinstance(error, BROKEN) and self.killed > began - 3 else "wrong"
+                if outcome == "wrong":
                     self.wrong.append(f"{lane}, {number} ({plan.fault}): {type(error).__name__}: {error}")
-            finally:
-                await received.aclose()
             self.outcomes[f"{lane}: {outcome}"] += 1
             number += step
 
     async def _http(self, session: aiohttp.ClientSession, lane: str, plan: Plan) -> AsyncGenerator[dict[str, Any]]:
-        body = {"model": lane, "input": [{"role": "user", "content": str(plan.number)}], "stream": True}
-        async with session.post(f"{self.url}/v1/responses", json=body) as response:
+        asked = {"model": lane, "input": str(plan.number), "stream": True}
+        async with session.post(f"{self.url}/v1/responses", json=asked) as response:
             if response.status != 200:
                 yield {"type": "error", "status": response.status, **await response.json()}
-                return
             async for line in response.content:
                 if line.startswith(b"data: {"):
                     yield json.loads(line[6:])
 
     async def _socket(self, lane: str, plan: Plan) -> AsyncGenerator[dict[str, Any]]:
-        asked = {"type": "response.create", "model": lane, "input": [{"role": "user", "content": str(plan.number)}]}
-        address = f"{self.url.replace('http', 'ws', 1)}/v1/responses"
-        async with connect(address, additional_headers=HEADERS, max_size=None) as websocket:
-            await websocket.send(json.dumps(asked))
+        async with connect(f"ws{self.url[4:]}/v1/responses", additional_headers=HEADERS, max_size=None) as websocket:
+            await websocket.send(json.dumps({"type": "response.create", "model": lane, "input": str(plan.number)}))
             async for frame in websocket:
                 yield (event := json.loads(frame))
                 if event["type"] in {"response.completed", "response.failed", "error"}:
@@ -170,24 +155,21 @@ def workers_of(pid: int) -> list[int]:
 
 def memory(pid: int) -> int:
     """MB of a process and its workers."""
-    files = [Path(f"/proc/{each}/smaps_rollup") for each in (pid, *workers_of(pid))]
-    lines = [line for file in files for line in file.read_text().splitlines() if line.startswith("Pss:")]
-    return sum(int(line.split()[1]) for line in lines) // 1024
+    told = "".join(Path(f"/proc/{each}/smaps_rollup").read_text() for each in (pid, *workers_of(pid)))
+    return sum(map(int, re.findall(r"^Pss: +(\d+)", told, re.MULTILINE))) // 1024
 
 
 def main() -> int:
     """Start all, and say what was seen; 1 if anything was wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--streams", type=int, default=200)
-    parser.add_argument("--workers", type=int, default=2)
-    asked = parser.parse_args()
-    seen: set[int] = set()
+    for name, usual in (("--minutes", 10.0), ("--streams", 200), ("--workers", 2)):
+        parser.add_argument(name, type=type(usual), default=usual)
+    asked, seen = parser.parse_args(), set[int]()
     with ExitStack() as stack:
         kinds = {"chat": ChatUpstream, "responses": ResponsesUpstream, "messages": AnthropicUpstream}
-        urls = {lane: stack.enter_context(kind(lambda ask: script(ask, seen))).url for lane, kind in kinds.items()}
-        ways: dict[str, dict[str, str]] = {lane: {"via": lane, "base_url": url} for lane, url in urls.items()}
-        ways["litellm"] = {"via": "litellm", "provider": "hosted_vllm", "base_url": urls["chat"]}
+        served = {lane: stack.enter_context(kind(lambda ask: script(ask, seen))) for lane, kind in kinds.items()}
+        ways = {lane: {"via": lane, "base_url": upstream.url} for lane, upstream in served.items()}
+        ways["litellm"] = {"via": "litellm", "provider": "hosted_vllm", "base_url": served["chat"].url}
         settings = Settings(
             server=Server(max_turns=5000, workers=asked.workers, metrics="open"),
             keys=[Key(name="soak", value="soak-key", concurrency=4000, requests_per_minute=1_000_000)],
@@ -202,8 +184,7 @@ def main() -> int:
         metrics = httpx.get(f"{server.url}/metrics", timeout=10).text.splitlines()
         running = [line for line in metrics if line.startswith("am_proxy_turns_in_flight") and line[-4:] != " 0.0"]
         code = server.stop()
-    for outcome, count in sorted(soak.outcomes.items()):
-        print(f"{count:8} {outcome}")
+    print(*(f"{count:8} {outcome}" for outcome, count in sorted(soak.outcomes.items())), sep="\n")
     print(f"{soak.outcomes.total()} streams; {before} MB before, {after} MB after; exit code {code}")
     print(*soak.wrong[:20], *running, sep="\n")
     return 1 if soak.wrong or running or code else 0
