@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from app.cli.main import main
 from tests.cli.launching import MODELS, WAITS, Home
 from tests.deploy.program import soon
 from tests.support.node import NODE, folder_with
@@ -163,12 +164,23 @@ MISSING = {
 
 @pytest.mark.parametrize(("pages", "flags", "said"), MISSING.values(), ids=MISSING.keys())
 def test_what_is_missing_is_said_before_codex_starts(
-    home: Home, pages: Mapping[str, Status], flags: list[str], said: str
+    home: Home,
+    pages: Mapping[str, Status],
+    flags: list[str],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(home.work)
+    for name, value in home.environ.items():
+        monkeypatch.setenv(name, value)
     with SurveyedServer(pages) as server:
-        ran = launch(home, "--upstream", server.root, *flags)
-        assert (ran.returncode, ran.stdout, home.seen_file.exists()) == (1, "", False)
-        assert ran.stderr.startswith(f"am-proxy: cannot launch Codex: {said.replace('URL', server.root)}"), ran.stderr
+        monkeypatch.setattr(sys, "argv", ["am-proxy", "launch", "codex", "--upstream", server.root, *flags])
+        with pytest.raises(SystemExit) as caught:
+            main()
+        ran = capsys.readouterr()
+        assert (caught.value.code, ran.out, home.seen_file.exists()) == (1, "", False)
+        assert ran.err.startswith(f"am-proxy: cannot launch Codex: {said.replace('URL', server.root)}"), ran.err
 
 
 def test_what_has_no_server_says_what_to_give(home: Home) -> None:
