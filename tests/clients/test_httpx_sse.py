@@ -11,7 +11,10 @@ from tests.wire.event_stream import judged
 @pytest.mark.parametrize("behaviour", BEHAVIOURS.values(), ids=BEHAVIOURS)
 def test_every_event_is_heard(demo_url: str, behaviour: Behaviour) -> None:
     asked = {"model": "demo", "input": behaviour.prompt, "tools": behaviour.tools, "stream": True}
-    with httpx.Client() as client, connect_sse(client, "POST", f"{demo_url}/v1/responses", json=asked) as source:
+    with (
+        httpx.Client(timeout=50) as client,
+        connect_sse(client, "POST", f"{demo_url}/v1/responses", json=asked) as source,
+    ):
         *events, done = source.iter_sse()
     assert done.data == "[DONE]"
     told = [event.json() for event in events]

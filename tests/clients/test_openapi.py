@@ -31,7 +31,7 @@ OPERATIONS = [
 @pytest.fixture(scope="module")
 def described(demo_url: str) -> Any:
     """The description, as it is served."""
-    answer = httpx.get(f"{demo_url}/openapi.json")
+    answer = httpx.get(f"{demo_url}/openapi.json", timeout=50)
     assert answer.headers["content-type"] == "application/json"
     return answer.json()
 
@@ -92,9 +92,9 @@ def test_answers_and_events_are_what_they_are_said_to_be(demo_url: str, describe
     body = {"model": "demo", **fields}
     posted = described["paths"]["/v1/responses"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     jsonschema_rs.validate({**posted, "components": described["components"]}, body)
-    whole = httpx.post(f"{demo_url}/v1/responses", json=body)
+    whole = httpx.post(f"{demo_url}/v1/responses", json=body, timeout=50)
     jsonschema_rs.validate(schema_of(described, "Response") if whole.is_success else error_of(described), whole.json())
-    events = events_of(httpx.post(f"{demo_url}/v1/responses", json={**body, "stream": True}).content)
+    events = events_of(httpx.post(f"{demo_url}/v1/responses", json={**body, "stream": True}, timeout=50).content)
     assert len(events) > 4
     known = jsonschema_rs.Draft202012Validator(schema_of(described, "Event"))
     for event in events:
@@ -123,6 +123,6 @@ def test_the_description_has_nothing_of_its_operators() -> None:
     with serving(
         Settings(keys=keys, upstreams={"u": Upstream(via="demo")}, models={"demo": Model(upstream="u")})
     ) as url:
-        result = httpx.get(f"{url}/openapi.json").text
+        result = httpx.get(f"{url}/openapi.json", timeout=50).text
     for word in ("alice", "bob", "demo"):
         assert word not in result.lower()

@@ -108,7 +108,7 @@ async def test_a_summary_and_an_answer_are_one_response_with_signs_of_life(tmp_p
     async with (
         upstream(summary, [second, *says("Yes.")]) as model,
         served(tmp_path, model.url, "keep_alive = 0.05\nfirst_payload_wait = 0") as url,
-        httpx.AsyncClient() as client,
+        httpx.AsyncClient(timeout=50) as client,
         client.stream("POST", f"{url}/v1/responses", json=LONG) as answer,
     ):
         told = b""
@@ -141,7 +141,7 @@ async def test_what_was_used_is_told_when_an_ask_fails(
     async with (
         upstream(*scripts) as model,
         served(tmp_path, model.url, "", "retries = 0") as url,
-        httpx.AsyncClient() as client,
+        httpx.AsyncClient(timeout=50) as client,
     ):
         streamed = await client.post(f"{url}/v1/responses", json=LONG)
         model.asks = 0
@@ -157,7 +157,10 @@ async def test_a_client_that_leaves_stops_whichever_ask_runs(tmp_path: Path, pla
     scripts: list[Any] = [says("Notes."), says("Yes.")]
     scripts[place] = [chunk("Once"), asyncio.Event()]
     async with upstream(*scripts) as model, served(tmp_path, model.url, "keep_alive = 0.05") as url:
-        async with httpx.AsyncClient() as client, client.stream("POST", f"{url}/v1/responses", json=LONG) as answer:
+        async with (
+            httpx.AsyncClient(timeout=50) as client,
+            client.stream("POST", f"{url}/v1/responses", json=LONG) as answer,
+        ):
             async for _ in answer.aiter_bytes():
                 if model.asks > place:
                     break
@@ -185,7 +188,7 @@ async def test_a_conversation_that_is_refused_as_too_long_is_asked_once_more_wit
 
         model.script = kept  # type: ignore[method-assign, assignment]
         items = [user("a"), *step("1", "x" * 20_000), *step("2"), {"type": "compaction_trigger"}]
-        async with httpx.AsyncClient() as client:
+        async with httpx.AsyncClient(timeout=50) as client:
             answer = await client.post(f"{url}/v1/responses", json={"model": "m", "input": items})
     assert [item["type"] for item in answer.json()["output"]] == ["compaction"]
     first, second = map(json.loads, asked)

@@ -21,7 +21,7 @@ ANSWER: list[Step] = [says("Hi"), stops(), counts(1, 1)]
 
 def soon(holds: Callable[[], object]) -> bool:
     """Whether it comes to hold, however busy this machine is."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 50
     while not holds() and time.monotonic() < deadline:
         time.sleep(0.02)
     return bool(holds())

@@ -74,7 +74,7 @@ def balanced(
         process = stack.enter_context(subprocess.Popen(starting, stdout=log, stderr=log))
         stack.callback(process.terminate)
         url = f"https://127.0.0.1:{secure[0]}" if secure else f"http://127.0.0.1:{port}"
-        with httpx.Client(verify=False) as client:
+        with httpx.Client(verify=False, timeout=50) as client:
             assert soon(lambda: process.poll() is not None or answers(client, url)), "it does not answer"
         assert process.poll() is None, (folder / "balancer.log").read_text()
         yield url, copies
@@ -155,7 +155,7 @@ def test_a_copy_that_is_killed_and_one_that_ends_harm_nobody_else(balancer: str,
             dead = next(name for name in copies if name != copy)
             copies[copy].tell()
             copies[dead].process.send_signal(signal.SIGKILL)
-            with httpx.Client(verify=False) as client:
+            with httpx.Client(verify=False, timeout=50) as client:
                 assert soon(lambda: [answers(client, url) for _ in range(5)] == [True] * 5)
             gate.open()
             types = [json.loads(frame)["type"] for frame in websocket]

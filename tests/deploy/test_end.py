@@ -135,18 +135,20 @@ def test_limits_counts_and_seals_outlive_a_reload_and_a_removed_key_does_not(tmp
     with started(tmp_path, limited) as server:
         address, asked = f"{server.url}/responses", {"model": "demo", "input": "Please think."}
         asked["include"] = ["reasoning.encrypted_content"]  # type: ignore[assignment]
-        output = httpx.post(address, json=asked, headers=BY_ALICE).json()["output"]
+        output = httpx.post(address, json=asked, headers=BY_ALICE, timeout=50).json()["output"]
         assert output[0]["encrypted_content"]
         url = address.replace("http", "ws", 1)
         with connect(url, additional_headers=BY_ALICE) as websocket:
             assert server.reload(f"{limited.replace('4', '3')}\n[server]\nlenient = true") == ["configuration reloaded"]
             again = {"model": "demo", "input": [{"role": "user", "content": "Hi"}, *output]}
-            answers = [httpx.post(address, json=again, headers=BY_ALICE) for _ in range(3)]
+            answers = [httpx.post(address, json=again, headers=BY_ALICE, timeout=50) for _ in range(3)]
             assert [answer.status_code for answer in answers] == [200, 200, 429]
             assert "x-am-warnings" not in answers[0].headers
             server.reload(limited.replace("alice", "bob"))
             websocket.send(json.dumps({"type": "response.create", "model": "demo", "input": "Hi"}))
             refused = json.loads(websocket.recv(10))
         assert (refused["status"], refused["error"]["code"]) == (401, "invalid_api_key")
-        page = httpx.get(f"http://127.0.0.1:{server.port}/metrics", headers={"authorization": "Bearer sk-bob"}).text
+        page = httpx.get(
+            f"http://127.0.0.1:{server.port}/metrics", headers={"authorization": "Bearer sk-bob"}, timeout=50
+        ).text
         assert 'am_proxy_requests_total{finish="completed",model="demo",upstream="d"} 3.0' in page

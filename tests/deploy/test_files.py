@@ -40,7 +40,7 @@ def test_kubernetes_takes_the_manifests_and_gives_a_pod_time_to_end(tmp_path: Pa
     with started(tmp_path, text, environ={**environ, "AM_HOST": "127.0.0.1"}) as server:
         for probe in ("startupProbe", "livenessProbe", "readinessProbe"):
             path = container[probe]["httpGet"]["path"]
-            assert httpx.get(f"http://127.0.0.1:{server.port}{path}").status_code == 200
+            assert httpx.get(f"http://127.0.0.1:{server.port}{path}", timeout=50).status_code == 200
 
 
 def test_systemd_gives_a_server_time_to_end() -> None:
@@ -67,7 +67,9 @@ def test_the_dashboard_asks_for_what_the_program_tells(tmp_path: Path) -> None:
     with started(tmp_path, text) as server:
         for body in ({"model": "m"}, {"model": "none"}, {"model": "m", "input": 1}):
             httpx.post(f"{server.url}/responses", json={"input": "Hi", **body}, timeout=30)
-        for family in text_string_to_metric_families(httpx.get(f"http://127.0.0.1:{server.port}/metrics").text):
+        for family in text_string_to_metric_families(
+            httpx.get(f"http://127.0.0.1:{server.port}/metrics", timeout=50).text
+        ):
             told[family.name] |= {"_"}
             for sample in family.samples:
                 told[sample.name] |= set(sample.labels)

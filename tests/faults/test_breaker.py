@@ -97,7 +97,7 @@ def test_an_upstream_that_was_left_alone_is_not_charged_with_an_error() -> None:
         there = Upstream(via="chat", base_url=upstream.url, breaker_failures=1, retries=0)
         with serving(settings(there, server=Server(metrics="open")), fresh=True) as url:
             assert [ask(url).status_code for _ in range(3)] == [502, 503, 503]
-            found = samples(httpx.get(f"{url}/metrics").text)
+            found = samples(httpx.get(f"{url}/metrics", timeout=50).text)
     errors = {name: value for name, value in found.items() if "upstream_errors_total" in name}
     assert errors == {'am_proxy_upstream_errors_total{code="upstream_error",upstream="u0"}': 1}
 

@@ -211,7 +211,7 @@ def test_whatever_the_description_allows_is_answered_as_it_promises() -> None:
     slow = slowness()
     done = threading.Event()
     with own_program(SETTINGS) as program:
-        described = httpx.get(f"{program.url}/openapi.json").json()
+        described = httpx.get(f"{program.url}/openapi.json", timeout=50).json()
 
         @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck), database=None)
         @given(case=described_api.requests(described, "POST", "/v1/responses"), stream=booleans())

@@ -29,7 +29,7 @@ def ends(found: dict[str, float]) -> dict[str, float]:
 def counted(url: str, seen: Callable[[dict[str, float]], bool]) -> dict[str, float]:
     """The samples, once `seen` holds of them: a turn is counted behind its last byte."""
     deadline = time.monotonic() + 20
-    while not seen(found := samples(httpx.get(f"{url}/metrics").text)):
+    while not seen(found := samples(httpx.get(f"{url}/metrics", timeout=50).text)):
         assert time.monotonic() < deadline, found
         time.sleep(0.02)
     return found
@@ -93,7 +93,7 @@ def test_an_answer_that_breaks_off_has_failed_and_its_tokens_are_counted(*, stre
         serving(settings_of(upstream), fresh=True) as url,
     ):
         body = {"model": "any", "input": "Hello", "stream": stream}
-        assert httpx.post(f"{url}/v1/responses", json=body).status_code == (200 if stream else 502)
+        assert httpx.post(f"{url}/v1/responses", json=body, timeout=50).status_code == (200 if stream else 502)
         found = counted(url, lambda found: bool(ends(found)) and not running(found))
     assert ends(found) == {'{finish="failed",model="*",upstream="scripted"}': 1}
     tokens = "gen_ai_client_token_usage_sum"

@@ -167,7 +167,9 @@ def test_a_turn_that_fails_is_an_error_with_its_cause(traced: Traced) -> None:
 @pytest.mark.parametrize("given", ["", "nonsense", "00-xyz-1-01"])
 def test_what_is_no_traceparent_begins_a_trace_of_its_own(traced: Traced, given: str) -> None:
     traced.script(ANSWER)
-    httpx.post(f"{traced.url}/v1/responses", json={"model": "chat", "input": "Hi"}, headers={"traceparent": given})
+    httpx.post(
+        f"{traced.url}/v1/responses", json={"model": "chat", "input": "Hi"}, headers={"traceparent": given}, timeout=50
+    )
     (span,) = traced.collector.spans(1)
     assert span.parent_span_id == b""
 
@@ -177,5 +179,5 @@ def test_without_a_collector_nothing_goes_along() -> None:
         there = {"u": Upstream(via="chat", base_url=upstream.url)}
         with serving(Settings(upstreams=there, models={"m": Model(upstream="u")})) as url:
             body = {"model": "m", "input": "Hi"}
-            httpx.post(f"{url}/v1/responses", json=body, headers={"traceparent": ABOVE})
+            httpx.post(f"{url}/v1/responses", json=body, headers={"traceparent": ABOVE}, timeout=50)
         assert "traceparent" not in upstream.asks[0].headers

@@ -57,7 +57,7 @@ def test_what_the_upstream_lists_comes_after_what_is_configured_and_no_name_twic
     own = {"seen": Model(upstream="demo"), "mapped": Model(upstream="up", name="own-name")}
     with SurveyedServer(chats(models=LIST)) as server, fresh(behind(server, own)) as url:
         assert names(url) == ["seen", "mapped", "org/model:7b", "own-name"]
-        one = httpx.get(f"{url}/v1/models/org/model:7b").json()
+        one = httpx.get(f"{url}/v1/models/org/model:7b", timeout=50).json()
         assert (one["id"], one["object"], one["owned_by"]) == ("org/model:7b", "model", "am-proxy")
         assert server.paths == ["/v1/models"]
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 import httpx
-import jsonschema  # type: ignore[import-untyped]  # it brings no types
+import jsonschema_rs
 import pytest
 
 from tests.llama_cpp.answers import GREETING, SIZE, THOUGHT, TOLD
@@ -101,7 +101,7 @@ def until(true: Any, seconds: float = 30) -> None:
 
 def is_there(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/health").status_code == 200
+        return httpx.get(f"{url}/health", timeout=50).status_code == 200
     except httpx.HTTPError:
         return False
 
@@ -144,7 +144,7 @@ def test_a_call_that_is_required_comes(llama: Llama, choice: str, lane: str) -> 
     response = llama.asked(lane, words, tools=TOOLS, tool_choice={"type": "function", "name": choice})
     name, arguments = next(each for each in said(response) if each[0] != "message")
     assert name == choice
-    jsonschema.validate(arguments, PARAMETERS[choice])
+    jsonschema_rs.validate(PARAMETERS[choice], arguments)
 
 
 @pytest.mark.parametrize("lane", LANES)
@@ -156,7 +156,7 @@ def test_a_call_of_any_tool_that_is_required_comes(llama: Llama, lane: str) -> N
 def test_an_answer_obeys_its_schema(llama: Llama) -> None:
     """By its grammar as well, which it has in chat completions only."""
     response = llama.asked("chat", "say hello", text={"format": FORMAT})
-    jsonschema.validate(json.loads(said(response)[0][1]), PERSON)
+    jsonschema_rs.validate(PERSON, json.loads(said(response)[0][1]))
 
 
 @pytest.mark.parametrize("lane", LANES)

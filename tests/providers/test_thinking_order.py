@@ -166,7 +166,9 @@ def test_thoughts_keep_their_order_after_a_summary_that_the_client_asked_for(ser
     claude.say(BEGINS, [Says("The user asks.")], GOES_ON, ENDS)
     loop = Loop(client, version, [])
     loop.history.extend(loop.run(loop.ask(ROME)))
-    summary = httpx.post(f"{client.base_url}responses/compact", json={"model": version, "input": plain(loop.history)})
+    summary = httpx.post(
+        f"{client.base_url}responses/compact", json={"model": version, "input": plain(loop.history)}, timeout=50
+    )
     loop.history[:] = summary.raise_for_status().json()["output"]
     third = loop.ask({"role": "user", "content": "And Paris?"})
     assert loop.ask(*loop.run(third)).output_text == "It is fine."

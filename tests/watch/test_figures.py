@@ -66,11 +66,13 @@ def test_tokens_and_cost_are_counted_by_key(tmp_path: Path) -> None:
 
         def used(key: str) -> dict[str, int]:
             body, headers = {"model": "small", "input": "Hi"}, {"authorization": f"Bearer {key}"}
-            usage: dict[str, int] = httpx.post(f"{server.url}/responses", json=body, headers=headers).json()["usage"]
+            usage: dict[str, int] = httpx.post(
+                f"{server.url}/responses", json=body, headers=headers, timeout=50
+            ).json()["usage"]
             return usage
 
         def page(headers: dict[str, str]) -> httpx.Response:
-            return httpx.get(f"http://127.0.0.1:{server.port}/metrics", headers=headers)
+            return httpx.get(f"http://127.0.0.1:{server.port}/metrics", headers=headers, timeout=50)
 
         usage = [used(key) for key in ("sk-alice", "sk-bob", "sk-bob")]
         assert soon(lambda: len(server.lines("turn")) == 3)

@@ -140,7 +140,7 @@ def test_its_level_and_its_form_are_settings(tmp_path: Path, level: str, message
         screen.wait_for("upstream fails")
         post(url, {"model": "small"})
         post(url, {"model": "dead"})
-        httpx.get(url)
+        httpx.get(url, timeout=50)
         for message in messages:
             screen.wait_for(f'"message": "{message}"')
         told = {line.split('"message": "')[1].split('"')[0] for line in screen.lines if line.startswith("{")}

@@ -55,7 +55,7 @@ def test_its_own_page_programs_and_listed_pages_see_turns(plain: Server, listed:
         assert [status(plain, path, headers) for path in DATA] == expected
     headers = {"sec-fetch-site": "cross-site", "origin": PAGE}
     assert [status(listed, path, headers) for path in DATA] == expected
-    assert httpx.get(listed.url.removesuffix("v1"), headers=headers).status_code == 200
+    assert httpx.get(listed.url.removesuffix("v1"), headers=headers, timeout=50).status_code == 200
 
 
 @pytest.mark.parametrize("header", ["", "forwarded", "via", "x-forwarded-for", "x-real-ip", "cf-connecting-ip"])
@@ -89,7 +89,7 @@ def test_a_key_sees_its_own_turns_only(tmp_path_factory: pytest.TempPathFactory)
         for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Bearer sk-someone"}):
             assert {status(server, path, headers) for path in DATA} == {401}
         assert alice.get("turns/1")["asks"] != []
-        about = httpx.get(server.url.replace("v1", "inspector/about")).json()
+        about = httpx.get(server.url.replace("v1", "inspector/about"), timeout=50).json()
         assert (about["key"], "upstreams" in about) == ("needed", False)
         with bob.feed() as told:
             assert next(told)["kept"] == [2, 3]
@@ -102,19 +102,19 @@ def test_where_nothing_is_kept_the_page_says_how_to_keep_turns(tmp_path_factory:
     with started(tmp_path_factory.mktemp("none"), f"[server]\nwatch = 0\n{DEMO}") as server:
         Looker(server).post("Hi")
         root = server.url.removesuffix("/v1")
-        assert "watch = 200" in httpx.get(f"{root}/inspector/feed").json()["error"]["message"]
-        assert httpx.get(root).text.startswith("<!doctype html>")
+        assert "watch = 200" in httpx.get(f"{root}/inspector/feed", timeout=50).json()["error"]["message"]
+        assert httpx.get(root, timeout=50).text.startswith("<!doctype html>")
 
 
 def test_the_page_loads_nothing_from_elsewhere_and_runs_nothing_inline(plain: Server) -> None:
     root = plain.url.removesuffix("/v1")
-    page = httpx.get(root)
+    page = httpx.get(root, timeout=50)
     policy = page.headers["content-security-policy"]
     assert "default-src 'none'; script-src 'self'; style-src 'self'" in policy
     assert "unsafe" not in policy
     assert all(word not in page.text for word in ("<script>", "onclick", "style=", "//"))
     assert httpx.head(root).status_code == 200
     for path in ("/inspector/main.js", "/inspector/style.css"):
-        assert httpx.get(root + path).headers["content-security-policy"] == policy
+        assert httpx.get(root + path, timeout=50).headers["content-security-policy"] == policy
     for path in ("/inspector/../routes.py", "/inspector/%2e%2e/routes.py", "/inspector/routes.py"):
-        assert httpx.get(root + path).status_code == 404
+        assert httpx.get(root + path, timeout=50).status_code == 404

@@ -81,7 +81,7 @@ class _Play:
 
     async def run(self, url: str) -> None:
         """Take all steps, and make sure that nothing else comes."""
-        async with AsyncExitStack() as stack, httpx.AsyncClient(base_url=url, timeout=20) as client:
+        async with AsyncExitStack() as stack, httpx.AsyncClient(base_url=url, timeout=50) as client:
             for line in self.script.steps:
                 self.lines.append(line)
                 match line:

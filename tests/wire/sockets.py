@@ -14,7 +14,7 @@ from tests.wire.foreign_judges import judge_error_frame
 Json = dict[str, Any]
 
 LAST: Final = {"response.completed", "response.incomplete", "response.failed", "error"}
-PATIENCE: Final = 10
+PATIENCE: Final = 40
 
 
 class Client:
