@@ -94,10 +94,10 @@ def respond(call: Call) -> Awaitable[None]:
     return run_turn(call, raw, StreamClient if raw.get("stream") is True else WholeClient)
 
 
-async def run_turn(call: Call, raw: Json, client: Callable[[Call], Client], *, sums_up: bool = False) -> None:
+def run_turn(call: Call, raw: Json, client: Callable[[Call], Client], *, sums_up: bool = False) -> Awaitable[None]:
     """The turn for a body, answered to a client of this kind. `sums_up`: also where its server could do it."""
     turn = turn_of(call, raw, client(call), sums_up=sums_up)
-    await call.state.run(turn, call.caller, call.body, Headers(scope=call.scope))
+    return call.state.run(turn, call.caller, call.body, Headers(scope=call.scope))
 
 
 def turn_of(call: Call, raw: Json, client: Client, continued: str | None = None, *, sums_up: bool = False) -> Turn:

@@ -130,9 +130,16 @@ def _usage_in(chunk: Json) -> Json | None:
 
 
 def _details(reported: Json, names: tuple[str, ...]) -> Json:
-    return next((details for name in names if isinstance(details := reported.get(name), dict)), {})
+    for name in names:
+        if isinstance(details := reported.get(name), dict):
+            return details
+    return {}
 
 
 def _first(names: tuple[str, ...], *holders: Json) -> int:
     """The first of these counts in the first of these objects that has one."""
-    return next((number for counts in holders for name in names if (number := count(counts, name))), 0)
+    for counts in holders:
+        for name in names:
+            if name in counts and (number := count(counts, name)):
+                return number
+    return 0
