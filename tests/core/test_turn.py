@@ -21,7 +21,6 @@ from app.turns.turn import Turn
 from app.types.events import Event
 from app.types.parse import parse
 from app.types.problems import Problem
-from app.upstreams import litellm
 from tests.core.servers import Step, Upstream, chunk, says, served, until, upstream
 from tests.wire.web_site import PNG
 
@@ -141,18 +140,6 @@ async def test_an_answer_is_told() -> None:
         assert client.text == "Hello"
         assert client.types[-1] == "completed"
         assert case.turn.finish == "completed"
-
-
-async def test_a_former_catalogue_closes_no_connection_of_litellm() -> None:
-    gate = asyncio.Event()
-    async with upstream([chunk("a"), gate, *says("b")]) as up:
-        case = Case(client := Heard(), [up.url], via="litellm", provider="groq", api_key="sk-x")
-        await until(lambda: client.text == "a", 40)  # litellm is imported
-        await case.catalog.close()
-        gate.set()
-        await case.task
-        await litellm.close()
-        assert (client.text, client.types[-1]) == ("ab", "completed")
 
 
 @pytest.mark.parametrize("begun", [False, True])
