@@ -4,7 +4,6 @@ import tempfile
 from pathlib import Path
 from typing import Literal
 
-import httpx
 from playwright.sync_api import Page, expect, sync_playwright
 
 from tests.deploy.program import started
@@ -18,14 +17,11 @@ BUSY = Status(503, {"error": {"message": "All workers are busy."}}, {"retry-afte
 SLOW: list[Step] = [Pause(0.8), says("It took "), Pause(2.3), says("a while."), stops(), counts(31, 5, cached=12)]
 VIEWS: dict[str, tuple[str, Literal["dark", "light"]]] = {
     "turn": ("turn/2/answer", "light"),
-    "request": ("turn/2/request", "dark"),
     "upstream": ("turn/4/asks", "light"),
     "events": ("turn/6/events", "dark"),
-    "response": ("turn/2/response", "dark"),
     "timing": ("turn/4/timing", "light"),
     "conversation": ("conversation/1", "dark"),
     "again": ("turn/3/again", "light"),
-    "failed": ("turn/5/answer", "dark"),
 }
 """Of each picture the address, and the theme."""
 
@@ -43,10 +39,8 @@ def main() -> None:
             }
             for page in pages.values():
                 page.goto(home)
-            take(pages["light"], "empty")
             talk(Looker(server))
             Looker(server).post("Why did it take so long?", model="local")
-            httpx.post(f"{server.url}/responses", json={"model": "dmeo", "input": "A mistyped name."})
             pages["dark"].fill("[name=input]", "Please think it over.")
             pages["dark"].keyboard.press("Control+Enter")
             expect(pages["dark"].locator(".status")).to_have_text("completed")
@@ -54,12 +48,6 @@ def main() -> None:
             for name, (address, theme) in VIEWS.items():
                 show(pages[theme], address)
                 take(pages[theme], name)
-            phone = browser.new_page(viewport={"width": 400, "height": 800}, color_scheme="dark")
-            phone.goto(home)
-            expect(phone.locator("#turns a").first).to_be_visible()
-            take(phone, "phone")
-            show(phone, "conversation/1")
-            take(phone, "phone-conversation")
         browser.close()
 
 
