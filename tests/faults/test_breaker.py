@@ -80,9 +80,7 @@ def test_what_litellm_cannot_translate_may_be_said_by_another_upstream(translati
     assert (len(translating.gemini.asks), len(translating.chat.asks)) == (asked, 1)
 
 
-@pytest.mark.parametrize(
-    "name", ["m\x7f", "http://127.0.0.1:1/v1", "oobabooga/http://127.0.0.1:1/v1", "gemini/../../x", "..", "a\r\nb", " m"]
-)
+@pytest.mark.parametrize("name", ["m\x7f", "http://127.0.0.1:1/v1", "gemini/../../x", "..", "a\r\nb", " m"])
 def test_a_name_that_no_address_can_hold_is_an_unknown_model(translating: Translating, name: str) -> None:
     refused = ask(translating.url, model=name)
     assert (refused.status_code, refused.json()["error"]["code"]) == (404, "model_not_found")
