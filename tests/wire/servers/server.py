@@ -19,7 +19,6 @@ from tests.wire.servers.steps import (
     Json,
     Latch,
     Leave,
-    LongLine,
     Pause,
     Reset,
     Script,
@@ -238,9 +237,6 @@ class ScriptedUpstream:
                 self._chunk(writer, step, ask)
                 await writer.drain()
                 await asyncio.sleep(0.005)  # most often, the next piece is then read apart from this one
-            case LongLine(size):
-                self._chunk(writer, b"data: " + b"x" * size, ask)
-                await writer.drain()
             case dict():
                 self._chunk(writer, self.frame(step, ask), ask)
                 await writer.drain()

@@ -53,13 +53,6 @@ class Status:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class LongLine:
-    """Send a line of a stream that does not end. Its bytes are made when they are sent, so that tables stay small."""
-
-    size: int
-
-
 class Latch:
     """Say nothing until the test calls `open()`."""
 
@@ -78,7 +71,7 @@ class Latch:
         return self._opened.is_set()
 
 
-Step = Json | bytes | Pause | Cut | End | Leave | Reset | Hang | Status | LongLine | Latch
+Step = Json | bytes | Pause | Cut | End | Leave | Reset | Hang | Status | Latch
 
 
 @dataclass
