@@ -45,11 +45,11 @@ _HEADERS = {
 }
 
 
-def session(base_url: str, connect: float, headers: Mapping[str, str]) -> aiohttp.ClientSession:
-    """Connections to a server, each made within `connect` seconds."""
+def session(base_url: str, connect: float, headers: Mapping[str, str], *, kept: bool = True) -> aiohttp.ClientSession:
+    """Connections to a server, each made within `connect` seconds. `kept`: they are used again."""
     return aiohttp.ClientSession(
         proxy=_proxy(base_url),
-        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30),
+        connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=30 if kept else None, force_close=not kept),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect, sock_read=None),
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
@@ -89,7 +89,8 @@ class HttpUpstream(Upstream):
         """The server has refused `stream_options`."""
         self._settings = settings
         self._key = settings.api_key.get_secret_value()
-        self._session: aiohttp.ClientSession | None = None
+        self._sessions: dict[bool, aiohttp.ClientSession] = {}
+        """By whether connections are used again."""
         self._paused: dict[Counter, float] = {}
         """Until when addresses that do not count are not asked: the server may be another one by then."""
 
@@ -146,8 +147,8 @@ class HttpUpstream(Upstream):
 
     async def close(self) -> None:
         """Close every connection."""
-        if self._session is not None:
-            await self._session.close()
+        for each in self._sessions.values():
+            await each.close()
 
     async def models(self, key: str | None) -> list[ListedModel]:
         """The models that it lists. A server that cannot say, or not in time, lists none: that is no error."""
@@ -164,10 +165,11 @@ class HttpUpstream(Upstream):
             self._listed, self._listed_until = listed, time.monotonic() + _LIST_LASTS
         return listed
 
-    def _client(self) -> aiohttp.ClientSession:
-        if self._session is None:
-            self._session = session(self._settings.base_url or "", self._settings.connect_timeout, _HEADERS)
-        return self._session
+    def _client(self, *, kept: bool = True) -> aiohttp.ClientSession:
+        if kept not in self._sessions:
+            url, connect = self._settings.base_url or "", self._settings.connect_timeout
+            self._sessions[kept] = session(url, connect, _HEADERS, kept=kept)
+        return self._sessions[kept]
 
     def _headers(self, secret: str, body: Json) -> dict[str, str]:
         own = self.dialect.headers(body, self._settings.betas) if self.dialect.headers else {}
@@ -196,16 +198,17 @@ class HttpUpstream(Upstream):
 
     async def _post(self, url: str, body: bytes, asked: Ask) -> aiohttp.ClientResponse:
         """The answer, as soon as its head is there. Raises `UpstreamError`."""
+        kept = True
         while True:
             used: list[bool] = []
             try:
-                return await self._client().post(
+                return await self._client(kept=kept).post(
                     url, data=_data(body), headers=asked.headers, allow_redirects=False, trace_request_ctx=used
                 )
             except (aiohttp.ClientError, OSError, ValueError) as error:
                 if not used or not isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError):
                     raise asked.unreached(error) from None
-                # the server closed the connection while it waited to be used again: no byte of an answer came
+                kept = False  # the server closed it while it waited to be used again: no byte of an answer came
 
 
 async def _was_used(_session: aiohttp.ClientSession, asking: SimpleNamespace, _params: object) -> None:

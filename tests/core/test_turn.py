@@ -298,3 +298,20 @@ async def test_a_server_that_closes_each_connection_when_it_is_used_again(tmp_pa
     assert {status for each in statuses for status in each} == {200}
     assert set(posts.values()) == {1}  # what came on a closed connection was not read
     assert any(again)
+
+
+async def test_an_ask_is_posted_twice_at_most_however_many_connections_are_kept(tmp_path: Path) -> None:
+    gate = asyncio.Event()
+    async with (
+        upstream(*[[gate, *says("a")]] * 5, [None]) as up,
+        served(tmp_path, up.url, table="retries = 0\n") as address,
+        httpx.AsyncClient(timeout=30) as client,
+    ):
+        body = {"model": "m", "input": "Hi"}
+        asking = [asyncio.ensure_future(client.post(f"{address}/v1/responses", json=body)) for _ in range(5)]
+        await until(lambda: up.asks == 5)
+        gate.set()
+        await asyncio.gather(*asking)
+        await until(lambda: up.open == 0)
+        assert (await client.post(f"{address}/v1/responses", json=body)).status_code == 502
+        assert up.asks == 5 + 2
