@@ -310,6 +310,11 @@ def _read(body: Any) -> _Body:
     return _Body(" ".join(_texts(body, _DEEPEST))[:20_000], "" if _PAGE.search(message) else message, named)
 
 
+def words_of(text: str) -> str:
+    """What an error says, without echoes of the request; all of it, if it is no JSON."""
+    return _read(decode(text)).words or text
+
+
 def _texts(held: Any, levels: int) -> Iterator[str]:
     """Keys and texts in their order, without echoes of the request."""
     if isinstance(held, str):

@@ -19,7 +19,7 @@ from ..dialects.record import Counter, Dialect
 from ..settings.tables import UpstreamSettings
 from ..settings.values import is_loopback
 from ..types.json import Json, decode, encode, without
-from .errors import Ask, too_slow
+from .errors import Ask, too_slow, words_of
 from .model_list import ListedModel, models_of
 from .port import AskRecord, Upstream, UpstreamError
 
@@ -86,7 +86,7 @@ class HttpUpstream(Upstream):
         self._listed: list[ListedModel] = []
         self._listed_until = 0.0
         self._streams_without = False
-        """The server has refused `stream_options`."""
+        """The server has refused `stream_options`, and answered without."""
         self._settings = settings
         self._key = settings.api_key.get_secret_value()
         self._sessions: dict[bool, aiohttp.ClientSession] = {}
@@ -111,12 +111,13 @@ class HttpUpstream(Upstream):
             if accepted:
                 raise asked.invalid("the answer is compressed")
             text = await text_of(response, _MOST_ERROR_BYTES)
+            if response.status in {400, 422} and "stream_options" in body and "stream_options" in words_of(text):
+                answer = await self.open(without(body, "stream_options"), key, headers, record)
+                self._streams_without = True  # from now on
+                return answer
             if record is not None:
                 record.status = response.status
                 record.pieces.append((time.monotonic(), text.encode()))
-            if response.status in {400, 422} and "stream_options" in text and "stream_options" in body:
-                self._streams_without = True  # from now on
-                return await self.open(body, key, headers, record)
             raise asked.refused(response.status, text, response.headers)
         finally:
             response.close()

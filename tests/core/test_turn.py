@@ -108,7 +108,7 @@ class Case:
             request_id="r",
             for_codex=False,
             may_know=False,
-            watched=False,
+            watched=True,
             released=self._release,
         )
         self.client = client
@@ -244,6 +244,19 @@ async def test_a_client_that_leaves_while_it_does_not_read() -> None:
         client.gone.set()
         await case.over()
         await until(lambda: up.open == 0)
+
+
+async def test_an_ask_that_was_accepted_without_stream_options_is_kept_as_accepted() -> None:
+    words = b'{"error": {"message": "Unknown key: stream_options"}}'
+    refusal = b"HTTP/1.1 400 Bad\r\ncontent-length: %d\r\n\r\n%b" % (len(words), words)
+    async with upstream(refusal, says("a")) as up:
+        case = Case(client := Heard(), [up.url])
+        await case.over()
+        assert (client.text, up.asks) == ("a", 2)
+    assert case.turn.asks is not None
+    [kept] = case.turn.asks
+    assert kept.status is None
+    assert b"stream_options" not in kept.body + b"".join([piece for _, piece in kept.pieces])
 
 
 async def test_an_unforeseen_fault_fails_the_response() -> None:
