@@ -81,7 +81,7 @@ class Signals:
     """The status line is out."""
     sent_at: float = field(default_factory=time.monotonic)
     """When the client got something."""
-    _hears: bool = False
+    hears: bool = False
     """An upstream answers: it may not be silent."""
     _heard_at: float = 0
     _has_news: bool = False
@@ -130,7 +130,7 @@ class Signals:
 
     def answered(self, upstream: UpstreamSettings) -> None:
         """An upstream answers: its limits hold from now on."""
-        self.limits, self._hears = upstream, True
+        self.limits, self.hears = upstream, True
         self._heard_at = time.monotonic()
         if self._timer is not None and self._watch is not None:  # it has ticked, and knows nothing of this limit
             self._timer.cancel()
@@ -150,7 +150,7 @@ class Signals:
             self._watch = loop.create_task(self.client.left())
             self._watch.add_done_callback(self._gone)
         now = time.monotonic()
-        listens = self._waits and self._hears  # a client that reads slowly is no silence of the upstream
+        listens = self._waits and self.hears  # a client that reads slowly is no silence of the upstream
         silent_at = self._heard_at + self.limits.timeout if listens else float("inf")
         limit_at = self.began + (self.limits.turn_timeout or float("inf"))
         if now >= min(silent_at, limit_at):

@@ -273,7 +273,7 @@ class Turn:
             finally:
                 self._lifecycle.used_before = begun.exchange.emitter.usage
                 begun.answer.close()
-                self.answer = None
+                self.answer, self.signals.hears = None, False
             if begun.exchange.emitter.problem is not None:
                 raise UpstreamError(begun.exchange.emitter.problem)
             last = events[-1]

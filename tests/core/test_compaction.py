@@ -152,6 +152,18 @@ async def test_what_was_used_is_told_when_an_ask_fails(
     assert whole.status_code == status
 
 
+async def test_an_ask_after_a_summary_that_is_not_answered_is_an_outage(tmp_path: Path) -> None:
+    table = "retries = 0\ntimeout = 0.3\nbreaker_failures = 1"
+    async with (
+        upstream(says("Notes."), [asyncio.Event()]) as model,
+        served(tmp_path, model.url, "keep_alive = 0.05", table) as url,
+        httpx.AsyncClient(timeout=50) as client,
+    ):
+        answers = [await client.post(f"{url}/v1/responses", json={**LONG, "stream": False}) for _ in range(2)]
+    assert [answer.status_code for answer in answers] == [504, 503]
+    assert "did not answer" in answers[0].text
+
+
 @pytest.mark.parametrize("place", [0, 1], ids=["summed up", "answered"])
 async def test_a_client_that_leaves_stops_whichever_ask_runs(tmp_path: Path, place: int) -> None:
     scripts: list[Any] = [says("Notes."), says("Yes.")]
