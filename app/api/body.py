@@ -103,7 +103,8 @@ class Body:
                     body += await self._piece()
                     if len(body) > most:
                         raise _too_large("body", most)
-                    clock.reschedule(min(asyncio.get_running_loop().time() + _SILENCE, last))
+                    if clock in self.reading:
+                        clock.reschedule(min(asyncio.get_running_loop().time() + _SILENCE, last))
         except TimeoutError:
             if clock not in self.reading:
                 raise ProblemError(STOPPED) from None

@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from starlette.datastructures import Headers
 
-from app.api.body import decoded
+from app.api.body import Body, decoded
 from app.api.state import State
 from app.api.websocket import WebSockets
 from app.settings.load import load
 from app.settings.tables import Caller, ServerSettings
 from app.turns import limits
+from app.turns.turn import STOPPED
 from app.types.problems import ProblemError
-from tests.core.servers import says, served, upstream
+from tests.core.servers import says, served, until, upstream
 from tests.core.test_hostile import ASK, post, talk
 
 if sys.version_info >= (3, 14):
@@ -52,6 +54,19 @@ def test_a_body_is_decoded_within_its_bound(body: bytes, encoding: str, result: 
         return
     with pytest.raises(ProblemError):
         decoded(body, encoding, MOST)
+
+
+async def test_a_body_is_not_read_on_where_the_server_stops_as_a_piece_comes() -> None:
+    pieces: asyncio.Queue[Any] = asyncio.Queue()
+    reading: set[asyncio.Timeout] = set()
+    headers = Headers({"content-type": "application/json"})
+    task = asyncio.ensure_future(Body(pieces.get, headers, reading).read(MOST))
+    await until(lambda: len(reading) == 1)
+    pieces.put_nowait({"type": "http.request", "body": b"{", "more_body": True})
+    reading.pop().reschedule(0)
+    with pytest.raises(ProblemError) as ended:
+        await asyncio.wait_for(task, 5)
+    assert ended.value.problem == STOPPED
 
 
 def test_the_requests_of_a_minute_come_back_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
