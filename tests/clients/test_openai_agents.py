@@ -48,23 +48,6 @@ def weather(asked_for: list[str]) -> Any:
     return agents_sdk().function_tool(get_weather)
 
 
-async def test_an_agent_runs_its_tool_and_answers(model: Any, weather: Any, asked_for: list[str]) -> None:
-    agent = agents_sdk().Agent("forecaster", instructions="Be brief.", model=model, tools=[weather])
-    result = await agents_sdk().Runner.run(agent, "the weather in Paris", run_config=quiet())
-    assert (result.final_output, asked_for) == (TOOL_SAID, ["demo"])
-    assert [item.type for item in result.new_items] == ITEMS
-
-
-async def test_a_streamed_agent_runs_its_tool_once_and_answers(model: Any, weather: Any, asked_for: list[str]) -> None:
-    agent = agents_sdk().Agent("forecaster", model=model, tools=[weather])
-    result = agents_sdk().Runner.run_streamed(agent, "the weather in Paris", run_config=quiet())
-    received = [event async for event in result.stream_events()]
-    assert (result.final_output, asked_for) == (TOOL_SAID, ["demo"])
-    assert [event.item.type for event in received if event.type == "run_item_stream_event"] == ITEMS
-    raw = [event.data for event in received if event.type == "raw_response_event"]
-    assert "".join(event.delta for event in raw if event.type == "response.output_text.delta") == TOOL_SAID
-
-
 async def test_an_agent_that_thinks_gives_its_thoughts_back_with_the_call(
     model: Any, weather: Any, asked_for: list[str]
 ) -> None:

@@ -1,6 +1,5 @@
 """The openai package for Python: what it makes of every behaviour, plain and asynchronous, whole and streamed."""
 
-import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -108,25 +107,6 @@ async def test_the_async_client_hears_the_same(async_client: AsyncOpenAI, behavi
         assert [event.type async for event in helped] == [event["type"] for event in events]
 
 
-def test_output_text_is_what_the_model_said(client: OpenAI) -> None:
-    assert client.responses.create(model="demo", input="hello").output_text.endswith("You said: hello")
-
-
-def test_instructions_and_a_list_of_messages_are_understood(client: OpenAI) -> None:
-    response = client.responses.create(
-        model="demo",
-        instructions="Be brief.",
-        input=[
-            {"role": "developer", "content": "Be kind."},
-            {"role": "user", "content": "hello"},
-            {"role": "assistant", "content": "Hello to you."},
-            {"role": "user", "content": [{"type": "input_text", "text": "and now?"}]},
-        ],
-    )
-    assert response.output_text.endswith("You said: and now?")
-    assert response.instructions == "Be brief."
-
-
 def test_parse_fills_a_pydantic_model(client: OpenAI) -> None:
     response = client.responses.parse(model="demo", input="the forecast", text_format=Weather)
     assert response.output_parsed == FORECAST
@@ -137,11 +117,6 @@ def test_a_streamed_structure_is_parsed_at_its_end(client: OpenAI) -> None:
         parsed = [event.parsed for event in stream if event.type == "response.output_text.done"]
         assert stream.get_final_response().output_parsed == FORECAST
     assert parsed == [FORECAST]
-
-
-async def test_the_async_client_parses_too(async_client: AsyncOpenAI) -> None:
-    response = await async_client.responses.parse(model="demo", input="the forecast", text_format=Weather)
-    assert response.output_parsed == FORECAST
 
 
 def answered(response: Response) -> list[ResponseInputItemParam]:
@@ -166,31 +141,6 @@ def test_a_streamed_tool_loop_closes_in_two_turns(client: OpenAI) -> None:
         first = stream.get_final_response()
     with client.responses.stream(model="demo", input=answered(first), tools=tools) as stream:
         assert stream.get_final_response().output_text == TOOL_SAID
-
-
-async def test_an_async_tool_loop_closes_in_two_turns(async_client: AsyncOpenAI) -> None:
-    tools: Any = [WEATHER]
-    async with async_client.responses.stream(model="demo", input=QUESTION, tools=tools) as stream:
-        first = await stream.get_final_response()
-    second = await async_client.responses.create(model="demo", input=answered(first), tools=tools)
-    assert second.output_text == TOOL_SAID
-
-
-def test_what_had_no_effect_is_told_in_a_header(client: OpenAI) -> None:
-    tools: Any = [WEATHER, {"type": "web_search"}]
-    raw = client.responses.with_raw_response.create(model="demo", input="hi", tools=tools)
-    [warning] = json.loads(raw.headers["x-am-warnings"])
-    assert warning.startswith("tools[1] was left out")
-    assert "web_search" in warning
-    assert [tool.type for tool in raw.parse().tools] == ["function", "web_search"]
-    streamed = client.responses.with_raw_response.create(model="demo", input="hi", tools=tools, stream=True)
-    assert streamed.headers["x-am-warnings"] == raw.headers["x-am-warnings"]
-    streamed.http_response.close()
-    assert "x-am-warnings" not in client.responses.with_raw_response.create(model="demo", input="hi").headers
-
-
-def test_the_request_id_can_be_read(client: OpenAI) -> None:
-    assert (client.responses.create(model="demo", input="hi")._request_id or "").startswith("req_AM-")
 
 
 def test_models_are_listed_and_shown(client: OpenAI) -> None:

@@ -13,7 +13,7 @@ from app.history.sealing import Sealer, Seals
 from app.history.shortening import shortened
 from app.tools.table import SHAPES
 from app.types.problems import ProblemError
-from tests.core.servers import DONE, HEAD, USAGE, Step, chunk, says, served, upstream
+from tests.core.servers import DONE, USAGE, Step, chunk, says, served, upstream
 from tests.wire.configuration import Model, Settings, Upstream
 from tests.wire.event_stream import events_of
 from tests.wire.grammar import check
@@ -125,33 +125,6 @@ async def test_a_summary_and_an_answer_are_one_response_with_signs_of_life(tmp_p
     assert (last["status"], last["usage"]["total_tokens"], model.asks) == ("completed", 4, 2)
 
 
-@pytest.mark.parametrize(
-    ("scripts", "status", "kinds"),
-    [
-        (([chunk("Half"), USAGE, None],), 502, []),
-        (([chunk("", "stop"), USAGE, DONE],), 502, []),
-        ((says("Notes."), [chunk("Half"), None]), 502, ["compaction", "message"]),
-        ((says("Notes."), HEAD.replace(b"200 OK", b"400 Bad") + b"0\r\n\r\n"), 400, ["compaction"]),
-    ],
-    ids=["summary cut", "no summary", "answer cut", "answer refused"],
-)
-async def test_what_was_used_is_told_when_an_ask_fails(
-    tmp_path: Path, scripts: tuple[Any, ...], status: int, kinds: list[str]
-) -> None:
-    async with (
-        upstream(*scripts) as model,
-        served(tmp_path, model.url, "", "retries = 0") as url,
-        httpx.AsyncClient(timeout=50) as client,
-    ):
-        streamed = await client.post(f"{url}/v1/responses", json=LONG)
-        model.asks = 0
-        whole = await client.post(f"{url}/v1/responses", json={**LONG, "stream": False})
-    last = events_of(streamed.content)[-1]["response"]
-    assert (last["status"], last["usage"]["total_tokens"]) == ("failed", 2)
-    assert [item["type"] for item in last["output"]] == kinds
-    assert whole.status_code == status
-
-
 async def test_an_ask_after_a_summary_that_is_not_answered_is_an_outage(tmp_path: Path) -> None:
     table = "retries = 0\ntimeout = 0.3\nbreaker_failures = 1"
     async with (
@@ -180,32 +153,6 @@ async def test_a_client_that_leaves_stops_whichever_ask_runs(tmp_path: Path, pla
             while not model.gone:
                 await asyncio.sleep(0.01)
     assert model.asks == place + 1
-
-
-async def test_a_conversation_that_is_refused_as_too_long_is_asked_once_more_with_shorter_outputs(
-    tmp_path: Path,
-) -> None:
-    words = json.dumps({"error": {"code": "context_length_exceeded", "message": "Too long."}}).encode()
-    refusal = b"HTTP/1.1 400 Bad\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (
-        len(words),
-        words,
-    )
-    asked: list[bytes] = []
-    async with upstream(refusal, says("Notes.")) as model, served(tmp_path, model.url) as url:
-        script = model.script
-
-        def kept(body: bytes) -> Any:
-            asked.append(body)
-            return script(body)
-
-        model.script = kept  # type: ignore[method-assign, assignment]
-        items = [user("a"), *step("1", "x" * 20_000), *step("2"), {"type": "compaction_trigger"}]
-        async with httpx.AsyncClient(timeout=50) as client:
-            answer = await client.post(f"{url}/v1/responses", json={"model": "m", "input": items})
-    assert [item["type"] for item in answer.json()["output"]] == ["compaction"]
-    first, second = map(json.loads, asked)
-    assert first["messages"][-1]["content"] == second["messages"][-1]["content"] == SUM_UP
-    assert len(json.dumps(second)) < len(json.dumps(first)) / 2
 
 
 def is_count(ask: Ask) -> bool:

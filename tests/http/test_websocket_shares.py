@@ -1,4 +1,4 @@
-"""The slots of websockets: of a caller's turns, and of the connections of a server."""
+"""The shares of websockets: of a caller's turns and requests, and of the connections of a server."""
 
 import json
 from contextlib import suppress
@@ -11,7 +11,7 @@ from tests.wire.configuration import Key, Server, Settings
 from tests.wire.program import serving
 from tests.wire.script import opens, says, stops
 from tests.wire.servers import ChatUpstream, Latch
-from tests.wire.sockets import opened, text_of
+from tests.wire.sockets import error_of, opened, text_of
 
 
 async def test_a_frame_without_a_slot_is_not_even_decoded() -> None:
@@ -49,3 +49,17 @@ async def test_a_server_has_so_many_connections() -> None:
                 with suppress(InvalidStatus):
                     async with opened(url):
                         break
+
+
+async def test_each_turn_counts_against_its_key_and_so_does_a_warm_up() -> None:
+    key = Key(name="alice", value="sk-alice", requests_per_minute=2)
+    with serving(Settings(keys=[key]), fresh=True) as url:
+        async with opened(url, {"Authorization": "Bearer sk-alice"}) as client:
+            assert client.connection.response is not None
+            assert client.connection.response.headers["x-ratelimit-remaining-requests"] == "2"
+            await client.id_of(model="demo", input="Hello!", generate=False)
+            known = await client.id_of(model="demo", input="Hello!")
+            for generate in (True, False):
+                [frame] = await client.ask(model="demo", input="Hello!", generate=generate, previous_response_id=known)
+                assert error_of(frame) == (429, "rate_limit_exceeded", "")
+                assert "try again in" in frame["error"]["message"]
