@@ -47,7 +47,7 @@ _REFERENCE = (
     "refers to an item stored by an earlier response. This server is stateless and stores nothing: "
     "send the items themselves in 'input', and set `store: false` so that your client keeps them."
 )
-_FAULT = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$(?P<path>.*)`)?", re.DOTALL)
+_FAULT = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$(?P<path>[^`]*)`)?", re.DOTALL)
 _EXPECTED = re.compile(r"Expected `(?P<types>[^`]+)`, got `(?P<got>\w+)`")
 _UNKNOWN = re.compile(r"Invalid value '(?P<value>.*)'", re.DOTALL)
 _MISSING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
@@ -316,4 +316,4 @@ def _fault(message: str, raw: Any, path: str) -> ProblemError:
         got = _NAMES.get(expected["got"], expected["got"])
         text = f"Invalid type for '{path}': expected {' or '.join(types)}, but got {got}."
         return refuse("invalid_type", text, path)
-    return invalid(path, f"{what[0].lower()}{what[1:]}")
+    return invalid(path, f"{what[0].lower()}{what[1 : 2 * SHOWN]}")
