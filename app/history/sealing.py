@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from ..types.json import has_too_many_values
 from ..types.problems import refuse
 
 VERSION = "AM2."
@@ -27,7 +28,6 @@ _LONG = 256 * 1024
 """Bytes from which speed counts more than length: an image in base64 hardly gets shorter."""
 _MOST_BYTES = 32 * 1024 * 1024
 """Of all that is opened for one request: a small envelope can hold a large text."""
-_MOST_VALUES = 250_000
 _SKEW = 300
 """Seconds by which another server's clock may be ahead."""
 
@@ -102,7 +102,7 @@ class Sealer:
         # this server wrote the text, but the client chose its content, and sends it as often as it likes
         plain = zlib.decompressobj().decompress(packed[1:], self._left + 1) if packed[:1] == b"\x01" else packed[1:]
         self._left -= len(plain)
-        if self._left < 0 or plain.count(b",") + plain.count(b"{") + plain.count(b"[") > _MOST_VALUES:
+        if self._left < 0 or has_too_many_values(plain):
             message = f"'{path}' cannot be decrypted: the encrypted items of a request may contain {_MOST_BYTES} bytes "
             raise refuse("invalid_value", f"{message}in total, and these contain more. Send fewer of them.", path)
         at, content = msgspec.json.decode(plain)

@@ -62,6 +62,24 @@ def whole_characters(value: Any) -> Any:
     return json.loads(text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace"))
 
 
+MOST_VALUES = 250_000
+"""JSON values of a text, counted by the signs that begin one. One of two bytes becomes an object of a hundred; the most
+items, parts and tools need fewer."""
+
+
+def has_too_many_values(text: bytes) -> bool:
+    """Whether a JSON text has more values than a machine can bear. Signs in strings are no values."""
+    if _signs(text) <= MOST_VALUES:
+        return False
+    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
+    # a sign begins two strings at most: a key and a value
+    return plain.count(b'"') > 5 * MOST_VALUES or _signs(b"".join(plain.split(b'"')[::2])) > MOST_VALUES
+
+
+def _signs(text: bytes) -> int:
+    return text.count(b",") + text.count(b"{") + text.count(b"[")
+
+
 _OF_MEDIA = 4_000
 """Characters that a picture or a file counts as, however long its base64 is."""
 _MEDIA = re.compile(rb'"(?:image_url|url|data|file_data|result)":"([^"]{4000,})"')

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
-from .json import Json, as_object, given
+from .json import MOST_VALUES, Json, as_object, given, has_too_many_values
 from .problems import ProblemError, Warnings, refuse
 from .request import (
     ITEMS,
@@ -30,9 +30,6 @@ _MOST_ITEMS = 16_384
 _MOST_ENTRIES = 32_768
 """Entries of all lists inside items: content parts, thoughts, commands, outputs, tools."""
 _MOST_TOOLS = 1_024
-_MOST_VALUES = 250_000
-"""JSON values of a body, counted by the signs that begin one, also in strings. One of two bytes becomes an object of a
-hundred; the most items, parts and tools need fewer."""
 _DEEPEST = 128
 """Levels of nesting. Enough for any schema, and far fewer than encoders can write."""
 _LONGEST = 512
@@ -73,8 +70,8 @@ class ToolShapes(NamedTuple):
 
 def decode(body: bytes) -> Json:
     """The JSON object in a body, which holds no more values than a machine can bear, and can be written again."""
-    if body.count(b",") + body.count(b"{") + body.count(b"[") > _MOST_VALUES:
-        raise invalid("body", f"it contains more than the {_MOST_VALUES} JSON values that are allowed")
+    if has_too_many_values(body):
+        raise invalid("body", f"it contains more than the {MOST_VALUES} JSON values that are allowed")
     try:
         raw = msgspec.json.decode(body)
     except UnicodeDecodeError:
