@@ -35,6 +35,7 @@ CUT_IN_A_CALL = Problem(
     code="invalid_prompt",
     message="The model reached a limit in the middle of a tool call. Ask for smaller steps, or raise its limit.",
 )
+NAMELESS = Problem("upstream_error", "The model's server sent a tool call without a name.")
 CALL_NOT_OPEN = Problem("upstream_error", "The model's server sent arguments for a tool call that is not open.")
 
 

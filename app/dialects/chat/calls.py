@@ -13,13 +13,12 @@ Any other fragment continues the current call at its index. A call is opened whe
 from typing import Any
 
 from ...emitter.deltas import Broke, CallArguments, CallOpened, Deltas, ProviderStateAdded
+from ...emitter.rules import NAMELESS
 from ...types.json import Json, as_object, as_text, decode, encode, is_object
-from ...types.problems import Problem
 from .state import state_of_call, without_signature
 
 _RUN_UPSTREAM = "srvtoolu_"
 """The prefix of the ids of calls that Claude's own server has run: clients must not run them."""
-_NAMELESS = Problem("upstream_error", "The model's server sent a tool call without a name.")
 
 
 class _Call:
@@ -90,7 +89,7 @@ class CallReader:
     def rest(self) -> Deltas:
         """What is wrong with the calls at the end of the stream."""
         nameless = any(not call.name and not call.call_id.startswith(_RUN_UPSTREAM) for call in self._calls)
-        return [Broke(_NAMELESS)] if nameless else []
+        return [Broke(NAMELESS)] if nameless else []
 
     def _call(self, index: int, call_id: str, name: str) -> _Call:
         current = self._at_index.get(index)

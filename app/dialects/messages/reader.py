@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...emitter import deltas as d
+from ...emitter.rules import NAMELESS
 from ...prompt.state import SEARCHES
 from ...types.json import Json, as_object, as_text, encode, objects
-from ...types.problems import Problem
 from ...types.response import Usage
 from ..usage import UsageReader
 from .blocks import BLOCKS, THOUGHTS, Block
 
-_NAMELESS = Problem("upstream_error", "The model's server sent a tool call without a name.")
 _STOPPED = {
     "max_tokens": d.Stopped("length"),
     "model_context_window_exceeded": d.Stopped("length"),
@@ -140,7 +139,7 @@ class EventReader:
                 return self._wrote(block, text) if text else []
             case "tool_use":
                 name = block.text("name")
-                return [d.CallOpened(block.key, name, block.text("id")) if name else d.Broke(_NAMELESS)]
+                return [d.CallOpened(block.key, name, block.text("id")) if name else d.Broke(NAMELESS)]
             case "web_search_tool_result" if (call := self._searches.pop(block.text("tool_use_id"), None)) is not None:
                 return self._found(call, block)
             case "server_tool_use" if block.text("name") == "web_search":
