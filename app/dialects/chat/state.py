@@ -90,11 +90,11 @@ def _blocks(pieces: list[Json]) -> list[Json]:
         else:
             blocks.append(dict(piece))
             texts.append([])
-        texts[-1].append(str(piece.get(key) or ""))
+        texts[-1].append(str(piece.get(key) or "") if key else "")
     for block, written in zip(blocks, texts, strict=True):
         if text := "".join(written):
             block[_TEXT_KEYS[block["type"]]] = text
-        if block.get("type") in {"thinking", "redacted_thinking"}:
+        if str(block.get("type")) in {"thinking", "redacted_thinking"}:
             block.pop("index", None)  # litellm's count: Anthropic would refuse it
     return blocks
 

@@ -65,6 +65,12 @@ class Block:
         return {**self.given, **grown}
 
 
+def index_of(event: Json) -> int:
+    """Which block an event is about."""
+    index = event.get("index")
+    return index if type(index) is int else 0
+
+
 def blocks_of(fields: Json) -> list[Json]:
     """The blocks in this state."""
     return objects(fields.get(BLOCKS))

@@ -4,8 +4,8 @@ The server is asked again with what it has written so far, and goes on there. Th
 a pause only where an answer was paused too often, or cannot be sent back.
 """
 
-from ...types.json import Json
-from .blocks import Block
+from ...types.json import Json, as_object, as_text
+from .blocks import Block, index_of
 
 _MOST_PAUSES = 5
 
@@ -24,14 +24,14 @@ class Written:
 
     def read(self, event: Json) -> Json:
         """Keeps what belongs to a block. The event is returned; without the pause, if the answer can be carried on."""
-        index, block, delta = event.get("index"), event.get("content_block"), event.get("delta")
-        if self._may_pause and isinstance(block, dict) and isinstance(index, int):
+        index, block, delta = index_of(event), event.get("content_block"), as_object(event.get("delta"))
+        if self._may_pause and isinstance(block, dict):
             self._blocks[index] = Block(block)
-        elif isinstance(delta, dict) and index in self._blocks:
-            self._blocks[index].add(delta)
-        elif isinstance(delta, dict) and delta.get("stop_reason") == "pause_turn" and self._can_go_on():
+        elif delta.get("stop_reason") == "pause_turn" and self._can_go_on():
             self._goes_on = True
             return {**event, "delta": {}}
+        elif index in self._blocks:
+            self._blocks[index].add(delta)
         return event
 
     def go_on(self) -> Json | None:
@@ -50,4 +50,4 @@ class Written:
     def _sent_back(self) -> list[Json]:
         """The blocks of this message. The API refuses blank text."""
         blocks = [block.whole for block in self._blocks.values()]
-        return [block for block in blocks if block.get("type") != "text" or block["text"].strip()]
+        return [block for block in blocks if block.get("type") != "text" or as_text(block.get("text")).strip()]

@@ -18,7 +18,7 @@ from ...prompt.state import SEARCHES
 from ...types.json import Json, as_object, as_text, encode, objects
 from ...types.response import Usage
 from ..usage import UsageReader
-from .blocks import BLOCKS, THOUGHTS, Block
+from .blocks import BLOCKS, THOUGHTS, Block, index_of
 
 _STOPPED = {
     "max_tokens": d.Stopped("length"),
@@ -80,7 +80,7 @@ class EventReader:
             case "content_block_start":
                 return self._begin(event)
             case "content_block_stop":
-                return self._end(_index(event))
+                return self._end(index_of(event))
             case "message_start":
                 self._usage, self._used_before = UsageReader(), self._used
                 return self._counted(event.get("message"))
@@ -97,7 +97,7 @@ class EventReader:
         return self._end_all()
 
     def _more(self, event: Json) -> d.Deltas:
-        block, delta = self._open.get(_index(event)), event.get("delta")
+        block, delta = self._open.get(index_of(event)), event.get("delta")
         if block is None or not isinstance(delta, dict):
             return []
         if (kind := delta.get("type")) not in _TAKES[block.type]:
@@ -118,7 +118,7 @@ class EventReader:
                 return []
 
     def _begin(self, event: Json) -> d.Deltas:
-        index, content = _index(event), event.get("content_block")
+        index, content = index_of(event), event.get("content_block")
         if not isinstance(content, dict):
             return []
         self._count += 1
@@ -196,11 +196,6 @@ class EventReader:
     def _pass_over(self, kind: Any) -> d.Deltas:
         self._unknown[str(kind)[:64]] = None
         return []
-
-
-def _index(event: Json) -> int:
-    index = event.get("index")
-    return index if type(index) is int else 0
 
 
 def _page(citation: Any) -> Json | None:

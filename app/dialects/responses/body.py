@@ -47,7 +47,7 @@ def body_of(request: Request, model: Model, sealer: Sealer | None) -> tuple[Json
 def marked(item: Json, model: Model) -> Json:
     """The item with a mark before what its server sealed."""
     sealed = item.get("encrypted_content")
-    if item.get("type") not in {"reasoning", *SUMMARIES} or not isinstance(sealed, str) or not sealed:
+    if str(item.get("type")) not in {"reasoning", *SUMMARIES} or not isinstance(sealed, str) or not sealed:
         return item
     return {**item, "encrypted_content": f"{_SEAL}{_tag(model)}.{sealed}"}
 

@@ -14,6 +14,7 @@ between; the model's name, which is the public one; and a mark before what the s
 
 import time
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 import msgspec
@@ -156,9 +157,7 @@ class RelayExchange:
     def _with_ours(self, response: Json) -> Json:
         """The server's response with all members, the public name, and what was sent first."""
         ours = msgspec.to_builtins(self._lifecycle.response)
-        created = response.get("created_at")  # some servers send fractions
-        seconds = int(created) if isinstance(created, int | float) else ours["created_at"]
-        told = {**ours, **response, "created_at": seconds}
+        told = {**ours, **response, "created_at": _seconds(response.get("created_at"), ours["created_at"])}
         kept = ours.keys() - _MOVING if self._began_it else {"id", "model"}
         if ours["previous_response_id"] is not None:  # of a websocket: the server got the whole conversation
             kept |= {"previous_response_id"}
@@ -180,7 +179,7 @@ class RelayExchange:
         events = [*self._opened(kind), *self._closed(ending)]
         told = {**self._response, **members, "status": ending.status, "output": self.output}
         if ending.status == "completed":  # with two clocks, it could end before it began
-            told["completed_at"] = max(int(told["completed_at"] or time.time()), told["created_at"])
+            told["completed_at"] = max(_seconds(told["completed_at"], time.time()), told["created_at"])
         known = replace(self._lifecycle.response, status=ending.status, output=self.output, usage=self.usage)
         if isinstance(details := told["incomplete_details"], dict):
             known.incomplete_details = IncompleteDetails(reason=str(details.get("reason")))
@@ -193,7 +192,7 @@ class RelayExchange:
         """The events that end what is open: messages and reasoning as the table says, calls never."""
         events: Events = []
         for index, item in sorted(self._items.open.items()):
-            outcome = ending.items[Kind.MESSAGE] if item.added.get("type") in PROSE else "dropped"
+            outcome = ending.items[Kind.MESSAGE] if str(item.added.get("type")) in PROSE else "dropped"
             if outcome == "completed" or outcome == "incomplete":
                 closing = item.close(outcome)
                 self._items.keep(DONE, closing[-1])
@@ -210,6 +209,11 @@ class RelayExchange:
     def _sent(self, event: Json) -> Event:
         event["sequence_number"] = number = self._lifecycle.number()
         return Relayed(sequence_number=number, body=event)
+
+
+def _seconds(value: Any, otherwise: float) -> int:
+    """A time in whole seconds. Some servers send fractions, or a date."""
+    return int(value if isinstance(value, int | float) and isfinite(value) else otherwise)
 
 
 def _usage(value: Any) -> Usage | None:

@@ -11,7 +11,7 @@ An event that names no known item is about the item that was begun last. An item
 
 from typing import Any
 
-from ...types.json import Json
+from ...types.json import Json, objects
 from ...types.response import ItemStatus, new_id
 
 ADDED = "response.output_item.added"
@@ -57,11 +57,11 @@ class OpenItem:
             self._finish(part)
         elif isinstance(delta := event.get("delta"), str):
             self._texts.append(delta)
-            self._logprobs += event.get("logprobs") or ()
+            self._logprobs += objects(event.get("logprobs"))
         elif name.endswith(".done"):
             self._is_whole = True
         elif self._part is not None and "annotation" in event:
-            self._part = {**self._part, "annotations": [*self._part.get("annotations", ()), event["annotation"]]}
+            self._part = {**self._part, "annotations": [*objects(self._part.get("annotations")), event["annotation"]]}
 
     def close(self, status: ItemStatus) -> list[Json]:
         """The events that end it as far as it was written."""

@@ -51,7 +51,7 @@ class EventFrames(Frames):
         if kind == "keepalive":  # strict clients break on it
             return []
         if kind is None and event.get("error"):
-            return [{"type": "error", **event}]
+            return [{**event, "type": "error"}]
         if not isinstance(kind, str):
             raise NotAnAnswerError("an event of the stream has no type")
         if kind == "error":
