@@ -6,7 +6,6 @@ import sys
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 from starlette.datastructures import Headers
 from starlette.types import Receive
@@ -25,8 +24,10 @@ _GZIP = 16 + zlib.MAX_WBITS
 """Tells zlib that the data is gzip's."""
 _WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
 """8 MiB, the most that RFC 9659 allows in HTTP."""
-_MOST_PARTS = 16
-"""Of one body, each compressed by itself: what is behind a part is copied for the next one."""
+_MOST_PARTS = 1000
+"""Of one body, each compressed by itself."""
+_PIECE = 64 * 1024
+"""What is behind the end of a part in its piece is copied for the next one."""
 
 
 def encoding_of(given: str) -> str:
@@ -45,15 +46,21 @@ def decoded(body: bytes, encoding: str, most: int) -> bytes:
 
     Raises `ProblemError` if it cannot be decoded.
     """
-    whole, fault = bytearray(), "it is not valid in that format"
+    whole, part, parts, fault = bytearray(), None, 0, "it is not valid in that format"
     with contextlib.suppress(zlib.error, zstd.ZstdError):
-        for _ in range(_MOST_PARTS):
-            part: Any = zlib.decompressobj(_GZIP) if encoding == "gzip" else zstd.ZstdDecompressor(options=_WINDOW)
-            whole += part.decompress(body, most + 1 - len(whole))
-            body = part.unused_data
-            if len(whole) > most or (part.eof and not body):
-                return bytes(whole)
-            fault = "something follows its end" if part.eof else "it ends too early"
+        for start in range(0, len(body), _PIECE):
+            piece = body[start : start + _PIECE]
+            while piece and parts <= _MOST_PARTS:
+                if part is None:
+                    part = zlib.decompressobj(_GZIP) if encoding == "gzip" else zstd.ZstdDecompressor(options=_WINDOW)
+                    parts, fault = parts + 1, "something follows its end" if parts else fault
+                whole += part.decompress(piece, most + 1 - len(whole))
+                if len(whole) > most:
+                    return bytes(whole)
+                piece, part = part.unused_data, None if part.eof else part
+        if part is None and 0 < parts <= _MOST_PARTS:
+            return bytes(whole)
+        fault = f"it has more than {_MOST_PARTS} parts" if parts > _MOST_PARTS else "it ends too early"
     raise refuse("invalid_encoding", f"The body has `Content-Encoding: {encoding}`, but {fault}.")
 
 

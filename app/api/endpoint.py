@@ -22,8 +22,10 @@ _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _FIRST = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
 """The types of the first message of an answer."""
 _LARGE = 128 * 1024
-"""Bytes of a body that takes tens of milliseconds, as a seal may. Between two of them there is a pause for others."""
+"""Bytes of a body that takes milliseconds, as a seal may: one is begun at a time, so that others go between."""
+_MIB = 1024 * 1024
 _PAUSE = 0.01
+"""Seconds that others get for each of these."""
 
 
 class Middleware:
@@ -98,9 +100,8 @@ class Endpoint:
                 headers = state.limits.headers(caller)
                 data = await body.read(server.max_body_bytes)
                 if len(data) > _LARGE or b'"AM2.' in data:
-                    pause = _PAUSE if state.large.locked() else 0
                     async with state.large:
-                        await asyncio.sleep(pause)
+                        await asyncio.sleep(len(data) // _MIB * _PAUSE)
                 await self._serve(Call(state, scope, receive, send, caller, free, headers, data))
         except ProblemError as error:
             headers = state.limits.headers(caller)

@@ -7,18 +7,21 @@ import asyncio
 import re
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from websockets.http11 import Request
+from websockets.server import ServerProtocol
 
 from ..types.json import encode
 from ..types.problems import Problem
 from ..types.response import new_id
 
 _MOST = 64 * 1024
+_MOST_LATE = 32 * 1024 * 1024
+"""Behind an answer: who still sends reads none."""
 _TIME = 10
 """Seconds for a head to arrive."""
 _OFFER = re.compile(rb"\r\n(?:upgrade:[ \t]*h2c[^\r\n]*|http2-settings:[^\r\n]*)(?=\r\n)", re.IGNORECASE)
 _CONNECTION = re.compile(rb"\r\nconnection:[ \t]*[^\r\n]*upgrade[^\r\n]*(?=\r\n)", re.IGNORECASE)
 _SOCKET = re.compile(rb"\r\nupgrade:[ \t]*websocket[ \t]*\r\n", re.IGNORECASE)
-_VERSION = re.compile(rb"\r\nsec-websocket-version:[ \t]*13[ \t]*\r\n", re.IGNORECASE)
 _REFUSAL = (
     b"content-type: application/json\r\nconnection: close\r\nopenai-processing-ms: 0\r\n"
     b"x-request-id: %b\r\ncontent-length: %d\r\n\r\n"
@@ -31,7 +34,7 @@ class Protocol(HttpToolsProtocol):
     head: bytes = b""
     """What has arrived of the next head."""
     bare: int = 0
-    """Bytes of a request's body in a row that hold nothing of it: trailers, or extensions of its chunks."""
+    """Bytes in a row that add nothing to a body: trailers, extensions of chunks, all that is behind an answer."""
     timer: asyncio.TimerHandle | None = None
 
     def data_received(self, data: bytes) -> None:
@@ -51,7 +54,7 @@ class Protocol(HttpToolsProtocol):
         self.stop_timer()
         self.bare = 0
         head, rest, self.head = self.head[: end + 2], self.head[end + 2 :], b""
-        if _SOCKET.search(head) and _CONNECTION.search(head) and not _VERSION.search(head):
+        if _SOCKET.search(head) and _CONNECTION.search(head) and not _is_offer(head):
             return self.refuse("invalid_http", "This is not an offer of a websocket, version 13.")
         if _OFFER.search(head):
             head = _CONNECTION.sub(b"", _OFFER.sub(b"", head))
@@ -65,8 +68,9 @@ class Protocol(HttpToolsProtocol):
         super().data_received(data)
         if self.cycle is not cycle:  # a next request has begun
             return self.stop_timer()
-        self.bare = 0 if len(cycle.body) > had or cycle.response_complete else self.bare + len(data)
-        return self.transport.close() if self.bare > _MOST and cycle.more_body else None
+        self.bare = 0 if len(cycle.body) > had else self.bare + len(data)
+        most = _MOST_LATE if cycle.response_complete else _MOST
+        return self.transport.close() if self.bare > most and cycle.more_body else None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has gone."""
@@ -90,3 +94,11 @@ class Protocol(HttpToolsProtocol):
             self.transport.write(STATUS_LINE[problem.status] + _REFUSAL % (new_id("req").encode(), len(told)) + told)
             self.transport.close()
         return None
+
+
+def _is_offer(head: bytes) -> bool:
+    """Whether the library would open this websocket: it refuses in plain text."""
+    handshake = ServerProtocol()
+    handshake.receive_data(head + b"\r\n")
+    offers = [event for event in handshake.events_received() if isinstance(event, Request)]
+    return bool(offers) and handshake.accept(offers[0]).status_code == 101
