@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from tests.wire.servers import Status
 
 LAUNCH = [sys.executable, "-m", "app", "launch", "codex"]
 REFUSED = Status(401, {"error": {"message": "no"}})
+Told = Callable[..., tuple[object, str, str]]
 MANY = [f"model-{number}" for number in range(40)]
 
 
@@ -52,6 +53,9 @@ class LmStudio(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Refuses a body without a model."""
         self.send_error(400)
+
+    def log_message(self, *_: object) -> None:
+        """Not among what the command says."""
 
 
 def launch(home: Home, *words: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -162,48 +166,54 @@ MISSING = {
 # fmt: on
 
 
-@pytest.mark.parametrize(("pages", "flags", "said"), MISSING.values(), ids=MISSING.keys())
-def test_what_is_missing_is_said_before_codex_starts(
-    home: Home,
-    pages: Mapping[str, Status],
-    flags: list[str],
-    said: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+@pytest.fixture
+def told(home: Home, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Told:
+    """The command in this process, which has imported all: its exit code and both outputs."""
     monkeypatch.chdir(home.work)
     for name, value in home.environ.items():
         monkeypatch.setenv(name, value)
-    with SurveyedServer(pages) as server:
-        monkeypatch.setattr(sys, "argv", ["am-proxy", "launch", "codex", "--upstream", server.root, *flags])
+
+    def run(*flags: str) -> tuple[object, str, str]:
+        monkeypatch.setattr(sys, "argv", ["am-proxy", "launch", "codex", *flags])
         with pytest.raises(SystemExit) as caught:
             main()
         ran = capsys.readouterr()
-        assert (caught.value.code, ran.out, home.seen_file.exists()) == (1, "", False)
-        assert ran.err.startswith(f"am-proxy: cannot launch Codex: {said.replace('URL', server.root)}"), ran.err
+        assert not home.seen_file.exists()
+        return caught.value.code, ran.out, ran.err
+
+    return run
 
 
-def test_what_has_no_server_says_what_to_give(home: Home) -> None:
-    for flags, said in (
-        ((), "no model is configured. Add --upstream URL, or write an am-proxy.toml"),
-        (("--upstream", "127.0.0.1:9"), "The upstream at http://127.0.0.1:9/v1 refused the connection. Is it running?"),
-    ):
-        ran = launch(home, *flags)
-        assert (ran.returncode, ran.stderr) == (1, f"am-proxy: cannot launch Codex: {said}\n")
+@pytest.mark.parametrize(("pages", "flags", "said"), MISSING.values(), ids=MISSING.keys())
+def test_what_is_missing_is_said_before_codex_starts(
+    told: Told, pages: Mapping[str, Status], flags: list[str], said: str
+) -> None:
+    with SurveyedServer(pages) as server:
+        code, out, err = told("--upstream", server.root, *flags)
+        assert (code, out) == (1, "")
+        assert err.startswith(f"am-proxy: cannot launch Codex: {said.replace('URL', server.root)}"), err
+
+
+def test_what_has_no_server_says_what_to_give(home: Home, told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    refused = "The upstream at http://127.0.0.1:9/v1 refused the connection. Is it running?"
+    assert told() == lacks("no model is configured. Add --upstream URL, or write an am-proxy.toml")
+    assert told("--upstream", "127.0.0.1:9") == lacks(refused)
     with ThreadingHTTPServer(("127.0.0.1", 1234), LmStudio) as usual:
         threading.Thread(target=usual.serve_forever, daemon=True).start()
-        ran = launch(home)
+        assert told() == lacks("no model is configured. lm_studio runs here: --upstream http://127.0.0.1:1234/v1")
         usual.shutdown()
-    said = "no model is configured. lm_studio runs here: --upstream http://127.0.0.1:1234/v1"
-    assert (ran.returncode, ran.stderr) == (1, f"am-proxy: cannot launch Codex: {said}\n")
+    (home.bin / "codex").unlink()
+    monkeypatch.setenv("PATH", f"{home.bin}:/usr/bin:/bin")
+    install = "it is not installed. Install it with: npm install --global @openai/codex"
+    assert told("--model", "demo") == lacks(install)
+    assert launch(home, "--model", "demo", "--print").returncode == 0, "it may be for elsewhere"
+    home.install()
     ran = launch(home, "--model", "demo")
     assert (ran.returncode, home.seen["catalogue"], home.seen["status"]) == (0, [["demo", None]], 200)
-    (home.bin / "codex").unlink()
-    without = {"PATH": f"{home.bin}:/usr/bin:/bin"}
-    ran = launch(home, "--model", "demo", environ=without)
-    install = "it is not installed. Install it with: npm install --global @openai/codex"
-    assert (ran.returncode, ran.stderr) == (1, f"am-proxy: cannot launch Codex: {install}\n")
-    assert launch(home, "--model", "demo", "--print", environ=without).returncode == 0, "it may be for elsewhere"
+
+
+def lacks(said: str) -> tuple[int, str, str]:
+    return 1, "", f"am-proxy: cannot launch Codex: {said}\n"
 
 
 def test_what_failed_is_said_once_and_the_log_of_it_is_kept(home: Home) -> None:
