@@ -24,11 +24,18 @@ _KEYS = re.compile(
     r"|(?<=://)[^\s/@\"']{1,256}(?=@)"
 )
 """What is a key, is announced as one, or stands before the host of an address. It never holds a quotation mark."""
+_MARKS = (
+    "key", "authorization", "password", "secret", "token", "://", "bearer", "basic", "akia", "asia", "aiza", "eyj",
+    "am-", "sk-", "sk_", "pk-", "pk_", "rk-", "rk_", "xai", "hf-", "hf_", "r8", "nvapi", "pplx", "gho", "ghp", "ghs",
+    "ghu", "_pat", "glpat", "xox",
+)  # fmt: skip
+"""A text with a key has one of these: looking for them takes a tenth of the time."""
 
 
 def without_keys(text: str) -> str:
     """The text with `…` for all that looks like a key."""
-    return _KEYS.sub("…", text)
+    low = text.lower()
+    return _KEYS.sub("…", text) if any([mark in low for mark in _MARKS]) else text
 
 
 def cleaned(text: str, secret: str) -> str:

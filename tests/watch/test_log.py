@@ -165,6 +165,9 @@ redis://user:let-me-in@cache:6379/0
 password='let-me-in-please'
 Bearer let-me-in
 """
+PREFIXES = """
+sk- pk_ rk- gsk_ csk- xai- hf_ r8_ nvapi- pplx- key- gho_ GHP_ ghs_ ghu_ github_pat_ glpat- xoxa- AIza AKIA ASIA eyJ
+"""
 LEGIBLE = """
 turn model=gpt-4.1 finish=completed request_id=req_AM-1789654321000-a1b2c3d4
 models/sk-learn and risk-free, a task-runner, hf_home, the am-proxy
@@ -181,6 +184,10 @@ def test_nothing_that_looks_like_a_key_is_told(line: str) -> None:
     parts = ("abcdefghij", "0123456789", "let-me-in", "YWxpY2U", "abc.def", "IOSFOD")
     assert "…" in told
     assert not [part for part in parts if part in told]
+
+
+def test_every_kind_of_key_is_found_alone() -> None:
+    assert [prefix for prefix in PREFIXES.split() if without_keys(f"{prefix}0123456789ab") != "…"] == []
 
 
 @pytest.mark.parametrize("line", LEGIBLE.strip().splitlines())
