@@ -19,21 +19,23 @@ _REASON = re.compile(rb'"finishReason"\s*:\s*"([A-Z_]{1,60})"')
 def client(connect: float = 5) -> AsyncHTTPHandler:
     """A client that connects within so many seconds, where litellm does not say it."""
 
-    async def in_time(request: httpx.Request) -> None:
+    async def ask_so(request: httpx.Request) -> None:
+        request.headers["accept-encoding"] = "identity"
         limits = request.extensions["timeout"]
         if limits["connect"] == _NEVER:  # for most providers litellm knows one limit for everything
             limits["connect"] = connect
 
     return AsyncHTTPHandler(
         timeout=httpx.Timeout(_NEVER, connect=connect),
-        event_hooks={"request": [in_time], "response": [_note_reasons]},
+        event_hooks={"request": [ask_so], "response": [_note_reasons]},
         follow_redirects=False,
     )
 
 
 async def _note_reasons(response: httpx.Response) -> None:
     """Of a Gemini, note the finish reasons that it gives itself: litellm tells only what they are called elsewhere."""
-    if response.is_success and response.url.path.endswith(":streamGenerateContent"):
+    is_plain = "content-encoding" not in response.headers
+    if response.is_success and is_plain and response.url.path.endswith(":streamGenerateContent"):
         reasons = response.extensions["finish_reasons"] = list[str]()
         response.stream = _GeminiStream(response.stream, reasons)
 
@@ -50,10 +52,15 @@ class _GeminiStream(httpx.AsyncByteStream):
         lines = Lines()
         async for piece in self._stream:
             for line in lines.feed(piece):
-                self._reasons += map(bytes.decode, _REASON.findall(line))  # in a text its quotes would be escaped
-                for separator in ("\u0085", "\u2028", "\u2029"):  # there httpx would end a line
-                    line = line.replace(separator.encode(), b"\\u%04x" % ord(separator))
-                yield line + b"\n"
+                yield self._noted(line)
+        for line in lines.feed(b"\n"):  # the last one may have no end
+            yield self._noted(line)
+
+    def _noted(self, line: bytes) -> bytes:
+        self._reasons += map(bytes.decode, _REASON.findall(line))  # in a text its quotes would be escaped
+        for separator in ("\u0085", "\u2028", "\u2029"):  # there httpx would end a line
+            line = line.replace(separator.encode(), b"\\u%04x" % ord(separator))
+        return line + b"\n"
 
     async def aclose(self) -> None:
         await self._stream.aclose()

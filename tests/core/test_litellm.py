@@ -1,5 +1,7 @@
 """Models behind litellm: what a provider lacks is told, and nobody but the model is asked anything."""
 
+import gzip
+import json
 import socket
 from pathlib import Path
 
@@ -64,13 +66,22 @@ def _asked(url: str, **settings: float) -> dict[str, httpx.Response]:
         }
 
 
-def test_litellm_follows_no_redirect() -> None:
+def test_litellm_follows_no_redirect_and_wants_nothing_compressed() -> None:
     with ChatUpstream(text_turn("Hi")) as elsewhere:
         with _AnyPath([Status(307, "", {"location": f"{elsewhere.url}/chat/completions"})]) as upstream:
             answers = _asked(upstream.url)
+        assert {ask.headers["accept-encoding"] for ask in upstream.asks} == {"identity"}
         assert elsewhere.asks == []
     assert {provider: answer.status_code for provider, answer in answers.items()} == dict.fromkeys(PROVIDERS, 502)
     assert all("answered 307" in answer.json()["error"]["message"] for answer in answers.values())
+
+
+def test_an_answer_that_is_compressed_all_the_same_is_read() -> None:
+    chunk = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]}
+    headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
+    with _AnyPath([Status(200, gzip.compress(b"data: " + json.dumps(chunk).encode() + b"\n\n"), headers)]) as upstream:
+        answer = _asked(upstream.url)["gemini"]
+    assert answer.json()["status"] == "completed"
 
 
 def test_litellm_connects_in_time() -> None:
