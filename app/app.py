@@ -27,6 +27,7 @@ from .inspector.routes import inspector
 from .observe.log import log, set_up
 from .settings.load import Settings, SettingsError
 from .types.problems import ProblemError
+from .upstreams import litellm
 
 Read = Callable[[], Settings]
 """Reads the settings as at the start. Raises `SettingsError`."""
@@ -105,6 +106,7 @@ def build_app(settings: Settings, read: Read | None = None) -> ASGIApp:
         with signals(state, read):
             yield
         await state.close()
+        await litellm.close()
 
     posted = {
         "/responses": respond,

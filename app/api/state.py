@@ -25,7 +25,6 @@ from ..turns.turn import STOPPED, Turn
 from ..types.json import as_text
 from ..types.parse import decode
 from ..types.problems import Problem, ProblemError
-from ..upstreams import litellm
 from .auth import Callers, Hosts
 
 if TYPE_CHECKING:
@@ -88,7 +87,6 @@ class State:
             task.cancel()
         for catalog in (self.catalog, *self._former):
             await catalog.close()
-        await litellm.close()
         if self._tracing:
             await asyncio.to_thread(self._tracing.close)
 

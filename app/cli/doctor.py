@@ -17,6 +17,7 @@ from ..observe.log import log
 from ..settings.load import Settings
 from ..settings.tables import ModelSettings
 from ..types.json import Json, decode
+from ..upstreams import litellm
 from ..upstreams.survey import Survey, loaded_window
 from .advice import explained, for_tools, short_context, some, wrapped
 from .upstream_flag import Looked
@@ -60,6 +61,7 @@ async def _all(looked: Looked, console: Console) -> int:
         failed = failed or "error" in states
         worst = next(state for state in _STATES if state in states)
         console.print(Text(f"  {_STATES[worst][2]}\n", "bold"))
+    await litellm.close()
     return 1 if failed else 0
 
 

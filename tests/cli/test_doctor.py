@@ -144,6 +144,24 @@ def test_each_upstream_of_a_file_is_asked_by_the_name_that_its_model_has_there(
         ] * 2
 
 
+class _Lenient(SurveyedServer):
+    def faults(self, ask: Ask) -> list[str]:
+        """None: litellm leaves `stream_options` out."""
+        return []
+
+
+def test_upstreams_of_litellm_are_asked_one_after_the_other(folder: Path) -> None:
+    with _Lenient(MODEL, SAYS) as server:
+        tables = [
+            f'[upstreams.{name}]\nvia = "litellm"\nprovider = "{name}"\nbase_url = "{server.url}"\napi_key = "sk-x"\n'
+            for name in ("cerebras", "hyperbolic")
+        ]
+        (folder / "am-proxy.toml").write_text("".join(tables) + '[models."*"]\nupstreams = ["cerebras", "hyperbolic"]')
+        with terminal([sys.executable, "-m", "app", "doctor"], folder=folder) as screen:
+            assert screen.wait() == 0, screen.text
+            assert screen.text.count("✓ answers") == 2
+
+
 def test_it_fits_a_terminal_of_eighty_columns(folder: Path) -> None:
     with serving(loading(ollama(QWEN), 4096)) as server:
         command = [sys.executable, "-m", "app", "doctor", "--upstream", server.root]
