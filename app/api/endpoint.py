@@ -1,6 +1,5 @@
 """The way in: what every request gets, and what each POST gets: its caller, a slot for its turn, and its body."""
 
-import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -21,11 +20,6 @@ from .state import State
 _ID = re.compile(r"[A-Za-z0-9._-]{1,128}")
 _FIRST = frozenset({"http.response.start", "websocket.accept", "websocket.http.response.start"})
 """The types of the first message of an answer."""
-_LARGE = 128 * 1024
-"""Bytes of a body that takes milliseconds, as a seal may: one is begun at a time, so that others go between."""
-_MIB = 1024 * 1024
-_PAUSE = 0.01
-"""Seconds that others get for each of these."""
 
 
 class Middleware:
@@ -99,9 +93,7 @@ class Endpoint:
             with state.limits.slot(caller, server) as free:
                 headers = state.limits.headers(caller)
                 data = await body.read(server.max_body_bytes)
-                if len(data) > _LARGE or b'"AM2.' in data:
-                    async with state.large:
-                        await asyncio.sleep(len(data) // _MIB * _PAUSE)
+                await state.wait_if_large(data)
                 await self._serve(Call(state, scope, receive, send, caller, free, headers, data))
         except ProblemError as error:
             headers = state.limits.headers(caller)

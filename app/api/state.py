@@ -36,6 +36,11 @@ _OWN_KEY = secrets.token_urlsafe(32)
 """Seals where no key is configured: what is sealed opens until this process ends."""
 _LINGER = 60
 """Seconds."""
+_LARGE = 128 * 1024
+"""Bytes of a body that takes milliseconds, as a seal may: one is begun at a time, so that others go between."""
+_MIB = 1024 * 1024
+_PAUSE = 0.01
+"""Seconds that others get for each of these."""
 
 
 class State:
@@ -59,7 +64,7 @@ class State:
         self._turns: set[Turn] = set()
         self.reading: set[asyncio.Timeout] = set()
         """The clocks of bodies that arrive."""
-        self.large = asyncio.Lock()
+        self._large = asyncio.Lock()
         """Large bodies that have arrived wait here."""
         self._former: dict[Catalog, asyncio.Task[None]] = {}
         """Catalogs that running turns still use."""
@@ -94,6 +99,13 @@ class State:
         """Seals and opens what this caller carries; None: nothing is sealed here."""
         always = self.settings.seal.when == "always"
         return Sealer(self._seals, owner, always=always) if self._seals else None
+
+    async def wait_if_large(self, *bodies: bytes) -> None:
+        """Waits behind others, if it takes long to read these."""
+        size = sum(map(len, bodies))
+        if size > _LARGE or any(b'"AM2.' in body for body in bodies):
+            async with self._large:
+                await asyncio.sleep(size // _MIB * _PAUSE)
 
     async def run(self, turn: Turn, caller: Caller, body: bytes, headers: Headers) -> None:
         """Runs the turn for this body. Raises `ProblemError` where turns have been stopped."""

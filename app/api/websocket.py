@@ -258,6 +258,7 @@ class _Connection:
         try:
             caller = state.callers.caller(self._headers)
             with state.limits.slot(caller, state.settings.server) as free:
+                await state.wait_if_large(frame, self._memory.body)
                 call = Call(state, scope, self._receive, self._send, caller, free, {}, frame)
                 body, continued = client.body_of(raw, lenient=self._lenient), raw.get("previous_response_id")
                 turn = turn_of(call, body, client, continued)
@@ -278,8 +279,10 @@ class _Connection:
                     self._drains = True
                     self._waiting.put_nowait(None)
                     continue
+                frame = message["bytes"] if "bytes" in message else message["text"].encode()
+                await self._state.wait_if_large(frame)
                 try:
-                    await self._arrived(message["bytes"] if "bytes" in message else message["text"].encode())
+                    await self._arrived(frame)
                 except ProblemError as error:
                     await _send_error(self._send, error.problem)
         finally:

@@ -5,7 +5,7 @@ import gzip
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from starlette.datastructures import Headers
@@ -118,15 +118,22 @@ async def test_who_may_know_it_is_told_which_upstream_answered(
             assert (b"\r\nx-am-upstream: u\r\n" in answer) == told
 
 
+SCOPE: Final = {"type": "websocket", "path": "/v1/responses", "headers": [], "request_id": "req_1"}
+
+
+def state_of(path: Path) -> State:
+    file = path / "am-proxy.toml"
+    file.write_text('[upstreams.d]\nvia = "demo"\n[models.m]\nupstream = "d"\n')
+    return State(load(file, {}, {}))
+
+
 @pytest.mark.parametrize(
     ("idle", "lifetime", "code"), [(0.05, 60, None), (60, 0.05, "websocket_connection_limit_reached")]
 )
 async def test_a_websocket_ends_when_it_is_idle_or_old(
     idle: float, lifetime: float, code: str | None, tmp_path: Path
 ) -> None:
-    file = tmp_path / "am-proxy.toml"
-    file.write_text('[upstreams.d]\nvia = "demo"\n[models.m]\nupstream = "d"\n')
-    state = State(load(file, {}, {}))
+    state = state_of(tmp_path)
     frame = json.dumps({"type": "response.create", "model": "m", "input": "Hello!"})
     said: list[Any] = [{"type": "websocket.connect"}, {"type": "websocket.receive", "text": frame}]
     heard: list[Any] = []
@@ -137,9 +144,35 @@ async def test_a_websocket_ends_when_it_is_idle_or_old(
     async def send(message: Any) -> None:
         heard.append(message)
 
-    scope = {"type": "websocket", "path": "/v1/responses", "headers": [], "request_id": "req_1"}
-    await WebSockets(state, idle=idle, lifetime=lifetime)(scope, receive, send)
+    await WebSockets(state, idle=idle, lifetime=lifetime)(SCOPE, receive, send)
     texts = [json.loads(message["text"]) for message in heard if "text" in message]
     assert [text["error"]["code"] for text in texts if text["type"] == "error"] == ([code] if code else [])
     assert [text["type"] for text in texts].index("response.completed") == len(texts) - (2 if code else 1)
     assert heard[-1] == {"type": "websocket.close", "code": 1001}
+
+
+async def test_between_large_frames_of_websockets_there_is_time_for_others(tmp_path: Path) -> None:
+    sockets, done = WebSockets(state_of(tmp_path)), []
+
+    async def others() -> None:
+        while True:
+            done.append("others")
+            await asyncio.sleep(0)
+
+    async def client() -> None:
+        frame = {"type": "websocket.receive", "text": "x" * 2_000_000}
+        said: list[Any] = [{"type": "websocket.connect"}, frame, {"type": "websocket.disconnect"}]
+
+        async def receive() -> Any:
+            return said.pop(0)
+
+        async def send(message: Any) -> None:
+            done.append(message["type"])
+
+        await sockets(SCOPE, receive, send)
+
+    running = asyncio.ensure_future(others())
+    await asyncio.gather(*[client() for _ in range(3)])
+    running.cancel()
+    _, *between, _ = " ".join(done).split("websocket.send")
+    assert [each.count("others") > 5 for each in between] == [True, True]
