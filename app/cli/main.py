@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from itertools import takewhile
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 from pydantic import ValidationError
@@ -133,7 +133,7 @@ def doctor(
 @app.command()
 def launch(
     context: typer.Context,
-    _agent: Annotated[Literal["codex"], typer.Argument(metavar="codex", help="The agent.")],
+    agent: Annotated[str, typer.Argument(metavar="codex", help="The agent.")],
     words: Annotated[list[str] | None, typer.Argument(metavar="-- WORDS", help="Its own arguments.")] = None,
     config: Config = None,
     upstream: Upstream = None,
@@ -148,6 +148,8 @@ def launch(
     ] = False,
 ) -> None:
     """Run Codex on your models, with a server of its own. None of Codex's files is changed."""
+    if agent != "codex":
+        raise typer.BadParameter(f"there is no agent {agent!r} here: am-proxy launch codex")
     from .launch import launch as run
 
     raise typer.Exit(run(read(context, within=5), model, words or [], prints=prints))

@@ -51,6 +51,7 @@ def ran(words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
         ),
         ("check --port 3", 2, "am-proxy: --port is gone; it is a flag of am-proxy serve\n"),
         ("launch opencode", 2, "am-proxy: opencode is gone; use the address of this server in opencode's own file"),
+        ("launch zz", 2, "there is no agent 'zz' here: am-proxy launch codex"),
         ("init", 2, "am-proxy: init is gone; use am-proxy serve --upstream URL, or write am-proxy.toml by hand"),
         ("http://h:1/v1", 2, "am-proxy: an address is no command: am-proxy serve --upstream http://h:1/v1\n"),
         ("serve --log-level loud", 2, "--log-level: must be one of debug, info, warning, error\n"),
