@@ -310,10 +310,13 @@ _MAKERS = {"amazon": "bedrock", "aws": "bedrock", "google": "gemini", "microsoft
 """Names that several providers could have."""
 
 
+_LISTS = ("types/utils.py", "llms/openai_like/providers.json")
+
+
 def _litellm_knows(provider: str) -> bool:
-    """Whether litellm has this provider. To import it takes seconds, so its list of providers is read."""
-    source = distribution("litellm").locate_file("litellm/types/utils.py").read_text()
-    names = re.findall(r'^    [A-Z0-9_]+ = "([\w-]+)"', source, re.MULTILINE)
+    """Whether litellm has this provider. To import it takes seconds, so its lists of providers are read."""
+    files = [distribution("litellm").locate_file(f"litellm/{name}").read_text() for name in _LISTS]
+    names = re.findall(r'^  (?:  [A-Z0-9_]+ = )?"([\w-]+)"', "".join(files), re.MULTILINE)
     return provider in names or "openai" not in names  # the list may be in another place one day
 
 

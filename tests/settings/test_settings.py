@@ -152,6 +152,7 @@ def test_a_flag_beats_the_environment_beats_the_file(
         ({"provider": "deepseek", "via": "messages"}, "messages", "https://api.deepseek.com/anthropic", "d"),
         ({"provider": "bedrock"}, "litellm", None, None),
         ({"provider": "gemini"}, "litellm", None, None),
+        ({"provider": "veniceai"}, "litellm", None, None),
         ({"provider": "replicate", "api_key": "r"}, "litellm", None, "r"),
     ],
 )
