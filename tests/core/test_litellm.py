@@ -3,6 +3,7 @@
 import gzip
 import json
 import socket
+from itertools import product
 from pathlib import Path
 
 import httpx
@@ -55,40 +56,33 @@ class _AnyPath(ChatUpstream):
         return []
 
 
-def _asked(url: str, **settings: float) -> dict[str, httpx.Response]:
-    shared = {"via": "litellm", "base_url": url, "api_key": "sk-x", "retries": 0, **settings}
-    upstreams = {provider: Upstream(provider=provider, **shared) for provider in PROVIDERS}
-    models = {provider: Model(upstream=provider, name="claude-m") for provider in PROVIDERS}
-    with serving(Settings(upstreams=upstreams, models=models)) as served:
-        return {
-            provider: httpx.post(f"{served}/v1/responses", json={"model": provider, "input": "Hi"}, timeout=30)
-            for provider in PROVIDERS
-        }
-
-
-def test_litellm_follows_no_redirect_and_wants_nothing_compressed() -> None:
-    with ChatUpstream(text_turn("Hi")) as elsewhere:
-        with _AnyPath([Status(307, "", {"location": f"{elsewhere.url}/chat/completions"})]) as upstream:
-            answers = _asked(upstream.url)
-        assert {ask.headers["accept-encoding"] for ask in upstream.asks} == {"identity"}
-        assert elsewhere.asks == []
-    assert {provider: answer.status_code for provider, answer in answers.items()} == dict.fromkeys(PROVIDERS, 502)
-    assert all("answered 307" in answer.json()["error"]["message"] for answer in answers.values())
-
-
-def test_an_answer_that_is_compressed_all_the_same_is_read() -> None:
+def test_litellm_follows_no_redirect_reads_what_is_compressed_and_connects_in_time() -> None:
     chunk = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]}
     headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
-    with _AnyPath([Status(200, gzip.compress(b"data: " + json.dumps(chunk).encode() + b"\n\n"), headers)]) as upstream:
-        answer = _asked(upstream.url)["gemini"]
-    assert answer.json()["status"] == "completed"
-
-
-def test_litellm_connects_in_time() -> None:
-    with socket.create_server(("127.0.0.1", 0), backlog=0) as full, socket.create_connection(full.getsockname()):
-        answers = _asked(f"http://127.0.0.1:{full.getsockname()[1]}", connect_timeout=0.3)
-    for provider, answer in answers.items():
-        assert "accepted no connection in time" in answer.json()["error"]["message"], provider
+    packed = Status(200, gzip.compress(b"data: " + json.dumps(chunk).encode() + b"\n\n"), headers)
+    with (
+        ChatUpstream(text_turn("Hi")) as elsewhere,
+        _AnyPath([Status(307, "", {"location": f"{elsewhere.url}/chat/completions"})]) as moved,
+        _AnyPath([packed]) as packing,
+        socket.create_server(("127.0.0.1", 0), backlog=0) as full,
+        socket.create_connection(full.getsockname()),
+    ):
+        urls = {
+            "answered 307": moved.url,
+            "accepted no connection in time": f"http://127.0.0.1:{full.getsockname()[1]}",
+            "completed": packing.url,
+        }
+        named = {f"{words} {one}": (words, one) for words, one in product(urls, PROVIDERS)}
+        shared = {"via": "litellm", "api_key": "sk-x", "retries": 0, "connect_timeout": 0.3}
+        upstreams = {name: Upstream(provider=one, base_url=urls[to], **shared) for name, (to, one) in named.items()}
+        models = {name: Model(upstream=name, name="claude-m") for name in named}
+        with serving(Settings(upstreams=upstreams, models=models)) as url:
+            for name in [*list(named)[: 2 * len(PROVIDERS)], "completed gemini"]:
+                answer = httpx.post(f"{url}/v1/responses", json={"model": name, "input": "Hi"}, timeout=30)
+                assert answer.status_code == (200 if "completed" in name else 502), name
+                assert named[name][0] in answer.text, name
+        assert {ask.headers["accept-encoding"] for ask in moved.asks} == {"identity"}
+        assert elsewhere.asks == []
 
 
 def test_clients_get_signs_of_life_while_litellm_is_imported() -> None:
