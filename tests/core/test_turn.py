@@ -198,10 +198,10 @@ async def test_each_limit_of_time_ends_the_turn(script: list[Step], table: dict[
 
 
 async def test_whoever_answers_has_its_own_time_to_think() -> None:
-    async with upstream([30.0]) as silent, upstream([0.6, *says("a")]) as slow:
+    async with upstream([30.0]) as silent, upstream([0.4, chunk("a"), 0.6, *says("b")]) as slow:
         case = Case(client := Heard(), [silent.url, slow.url], timeout=0.2, retries=0)
         await case.over()
-        assert (client.text, case.turn.route.name) == ("a", "u1")
+        assert (client.text, case.turn.route.name) == ("ab", "u1")
         await until(lambda: silent.open == 0)
 
 
