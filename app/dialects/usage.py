@@ -98,7 +98,8 @@ class UsageReader:
 
     def _usage(self, total: int) -> Usage:
         """The usage; its total is always the sum. Tokens that are in the reported total only become input or output."""
-        into, out, reasoning = self._input, self._output, self._reasoning
+        # a Claude that found its whole prompt in the cache counts no other input
+        into, out, reasoning = max(self._input, self._cached + self._written), self._output, self._reasoning
         extra = total - into - out if into and out else 0
         if self._audio and extra >= self._audio and (self._audio > into or extra == self._audio):
             into += self._audio  # audio that the count of the prompt leaves out

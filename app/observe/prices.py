@@ -14,7 +14,7 @@ def cost_of(usage: Usage | None, model: Model) -> float | None:
     sent, received, cached = model.settings.input_price, model.settings.output_price, model.settings.cached_input_price
     if sent is None or received is None:
         return _listed(usage, model)
-    read = usage.input_tokens_details.cached_tokens
+    read = min(usage.input_tokens_details.cached_tokens, usage.input_tokens)
     dollars = (usage.input_tokens - read) * sent + read * (sent if cached is None else cached)
     return round((dollars + usage.output_tokens * received) / 1_000_000, 8)
 

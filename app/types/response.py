@@ -2,10 +2,10 @@
 
 import time
 from secrets import token_hex
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, Meta, UnsetType
 
 from .json import Json
 
@@ -17,6 +17,7 @@ def new_id(prefix: str) -> str:
     return f"{prefix}_AM-{token_hex(6)}"
 
 
+Count = Annotated[int, Meta(ge=0)]
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
 
 
@@ -112,15 +113,15 @@ class CacheWriteDetails(msgspec.Struct, frozen=True):
     OpenAI has 30 minutes and 12 hours; Claude's five minutes and one hour are counted as these.
     """
 
-    ttl_30m_tokens: int = 0
-    ttl_12h_tokens: int = 0
+    ttl_30m_tokens: Count = 0
+    ttl_12h_tokens: Count = 0
 
 
 class InputTokensDetails(msgspec.Struct, frozen=True):
     """Where input tokens came from."""
 
-    cached_tokens: int = 0
-    cache_write_tokens: int = 0
+    cached_tokens: Count = 0
+    cache_write_tokens: Count = 0
     cache_write_tokens_details: CacheWriteDetails | UnsetType = UNSET
     """Absent where the upstream does not tell them apart."""
 
@@ -128,15 +129,15 @@ class InputTokensDetails(msgspec.Struct, frozen=True):
 class OutputTokensDetails(msgspec.Struct, frozen=True):
     """What output tokens were spent on."""
 
-    reasoning_tokens: int = 0
+    reasoning_tokens: Count = 0
 
 
 class Usage(msgspec.Struct):
     """Tokens used. Clients decide by it when to shorten their context, so it must be correct."""
 
-    input_tokens: int
-    output_tokens: int
-    total_tokens: int
+    input_tokens: Count
+    output_tokens: Count
+    total_tokens: Count
     input_tokens_details: InputTokensDetails = InputTokensDetails()
     output_tokens_details: OutputTokensDetails = OutputTokensDetails()
     estimated: bool | UnsetType = UNSET

@@ -18,14 +18,14 @@ from app.history.sealing import Sealer, Seals
 from app.settings.load import Settings
 from app.settings.tables import Caller
 from app.tools.table import SHAPES
-from app.types.events import Event
+from app.types.events import Event, LastEvent
 from app.types.json import as_object
 from app.types.parse import parse
 from app.upstreams.errors import Ask
 from app.upstreams.port import UpstreamError
 from tests.wire.cases import ERRORS
 from tests.wire.comparison import lines
-from tests.wire.grammar import LAST, check
+from tests.wire.grammar import check
 
 VIAS: Final = {"choices": "chat", "message": "messages", "response": "responses"}
 """The dialect of an answer, by a member of its first payload."""
@@ -87,8 +87,12 @@ def test_a_malformed_answer_is_no_fault_of_ours() -> None:
             holder, key = chance.choice(places(answer))
             holder[key] = json.loads(chance.choice(WRONG.split()))
         try:
-            told = [json.loads(data_of(event)) for event in events(via, answer, chance)]
-            assert told[-1]["type"] in LAST
+            made = events(via, answer, chance)
+            last = made[-1]
+            assert isinstance(last, LastEvent)
+            if (used := last.response.usage) is not None:  # it is counted
+                assert min(used.input_tokens, used.output_tokens, used.input_tokens_details.cached_tokens) >= 0
+            told = [json.loads(data_of(event)) for event in made]
             if via != "responses":  # whose events are passed on
                 check(told)
         except Exception as error:

@@ -54,11 +54,14 @@ def test_a_turn_costs_what_settings_say_or_its_provider_asks(
     assert cost_of(None, route.model) is None
 
 
-def test_more_cached_than_sent_costs_nothing_that_can_be_said(tmp_path: Path) -> None:
+def test_more_cached_than_sent_costs_what_was_sent_or_nothing_that_can_be_said(tmp_path: Path) -> None:
     file = tmp_path / "am-proxy.toml"
     file.write_text('[upstreams.o]\nprovider = "openai"\n[models.gpt-4o]\nupstream = "o"\n')
     [route] = Catalog(load(file, {}, {"OPENAI_API_KEY": "sk"})).routes("gpt-4o", Caller())
-    assert cost_of(Usage(5, 1, 6, InputTokensDetails(cached_tokens=10)), route.model) is None
+    cached = Usage(5, 1, 6, InputTokensDetails(cached_tokens=10))
+    assert cost_of(cached, route.model) is None
+    prices = route.model.settings.model_copy(update={"input_price": 2, "output_price": 8})
+    assert cost_of(cached, route.model._replace(settings=prices)) == pytest.approx(18e-6)
 
 
 def test_tokens_and_cost_are_counted_by_key(tmp_path: Path) -> None:
