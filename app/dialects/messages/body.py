@@ -32,7 +32,7 @@ def body(prompt: Prompt, model: Model) -> tuple[Json, Warnings]:
     system, messages = conversation(prompt.entries, warnings)
     choice = _tool_choice(prompt, claude, warnings)
     if claude is None:
-        thinking = thinking_of_other(prompt.effort, warnings, state_refused=model.state_refused)
+        thinking = thinking_of_other(prompt.effort, messages, warnings, state_refused=model.state_refused)
     else:
         demands = choice.get("type") in _DEMANDS
         thinking = thinking_of(prompt.effort, claude, messages, warnings, demands=demands, by_maker=by_maker)

@@ -5,7 +5,8 @@ refuses demanded calls while it thinks, and takes no temperature. One that does 
 reasoning.
 
 Of other models, DeepSeek and Kimi refuse to think after a call that came without a block of reasoning, and some think
-unless they are asked not to.
+unless they are asked not to. Others make a call now and then without thinking: only the beginning of a loop tells that
+its reasoning is lost.
 """
 
 from typing import NamedTuple
@@ -52,14 +53,15 @@ def thinking_of(
     return Thinking()
 
 
-def thinking_of_other(effort: str | None, warnings: Warnings, *, state_refused: bool) -> Thinking:
+def thinking_of_other(effort: str | None, messages: list[Json], warnings: Warnings, *, state_refused: bool) -> Thinking:
     """How a model that is no Claude is asked to think.
 
     `state_refused`: its server has just refused the reasoning of this conversation, or misses some.
     """
     if effort == "none":
         return Thinking({"type": "disabled"})
-    if state_refused:
+    began = {block["type"] for message in _open_loop(messages)[:1] for block in message["content"]}
+    if state_refused or (effort and "tool_use" in began and not began & THOUGHTS):
         told = "'reasoning.effort' has no effect" if effort else "The model was asked not to think"
         reason = "its server wants the reasoning before earlier tool calls back, and some of it is missing"
         warnings.append(f"{told} on this turn: {reason}.")
