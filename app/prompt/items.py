@@ -18,6 +18,7 @@ from ..types.request import (
     SummaryItem,
     SummaryTrigger,
     ToolItem,
+    UnknownPart,
 )
 from .foreign import as_text, fixed_settings, told
 from .history import EMPTY_OUTPUT, History
@@ -122,6 +123,8 @@ class _Reader:
                 self._leave_out(path, _TRIGGER)
             case OtherItem():
                 self._foreign(item, path)
+            case UnknownPart():
+                raise item.fault
             case AdditionalTools():
                 pass  # its tools are among those of the turn
             case _:

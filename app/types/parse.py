@@ -20,6 +20,7 @@ from .request import (
     Shape,
     Tool,
     ToolItem,
+    UnknownPart,
 )
 from .unsupported import KNOWN, SHOWN, refuse_unsupported, warnings_about
 
@@ -47,6 +48,7 @@ _REFERENCE = (
 _FAULT = re.compile(r"(?P<what>.*?)(?: - at (?P<key>`key` in )?`\$(?P<path>[^`]*)`)?", re.DOTALL)
 _EXPECTED = re.compile(r"Expected `(?P<types>[^`]+)`, got `(?P<got>\w+)`")
 _UNKNOWN = re.compile(r"Invalid value '(?P<value>.*)'", re.DOTALL)
+_OF_PART = re.compile(r"\.(content|output)\[\d+\]\.type\Z")
 _MISSING = re.compile(r"Object missing required field `(?P<name>[^`]+)`")
 _NAMES = {
     "str": "a string",
@@ -180,7 +182,12 @@ class _Reader:
         if kind == "computer_call_output":
             item = {**item, "output": _with_picture(item.get("output"))}
         shape: type[Item] = ITEMS.get(kind) or self._shapes.items.get(kind) or OtherItem
-        return self._filled(shape, item, path)
+        try:
+            return self._filled(shape, item, path)
+        except ProblemError as error:
+            if error.problem.code == "invalid_value" and _OF_PART.search(error.problem.param):
+                return UnknownPart(fault=error)
+            raise
 
     def _tool(self, raw: Any, path: str) -> Tool:
         tool, kind = typed(raw, path)

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Meta
 
 from .json import Json
+from .problems import ProblemError
 
 SERVICE_TIERS = frozenset({"auto", "default", "flex", "scale", "priority", "fast", "ultrafast"})
 ENCRYPTED_REASONING = "reasoning.encrypted_content"
@@ -170,6 +171,13 @@ class OtherItem(Item):
 
     type: str
     members: Json
+
+
+class UnknownPart(Item):
+    """An item with a content part of a type that only servers with the same API may know."""
+
+    fault: ProblemError
+    """What is told where it must be read."""
 
 
 class Tool(Shape):
