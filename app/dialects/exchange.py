@@ -10,6 +10,7 @@ from ..history.sealing import Sealer
 from ..prompt.build import build
 from ..prompt.nouns import Model
 from ..prompt.state import HIDDEN, State
+from ..tools.choice import NO_CALL
 from ..types.events import Events
 from ..types.json import Json
 from ..types.problems import Warnings
@@ -59,7 +60,7 @@ class TranslatedExchange:
         demanded = self._tools.choice.mode == "required" and not self._tools.hosted
         lacks_call = demanded and not self.emitter.has_calls
         if self.emitter.over and self.emitter.problem is None and lacks_call:
-            warnings.append("'tool_choice' demands a tool call, and the model made none that it allows.")
+            warnings.append(NO_CALL)
         if left_out := self._reader.citations_left_out + self.emitter.late_citations:
             warnings.append(f"Citations without an address or a place in the text were left out: {left_out}.")
         return [*warnings, *self._reader.left_out]

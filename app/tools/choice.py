@@ -16,6 +16,10 @@ _Names = Mapping[tuple[str | None, ...], Sequence[str]]
 """The names of the functions that carry a chosen tool, by what a client calls it."""
 
 
+NO_CALL = "'tool_choice' demands a tool call, and the model made none that it allows."
+"""A warning."""
+
+
 class Choice(msgspec.Struct, frozen=True):
     """Whether the model may or must call a function, and which."""
 
@@ -55,6 +59,11 @@ def read_choice(
         raise refuse("invalid_value", "'tool_choice' demands a call, but allows no tool.", "tool_choice.tools")
     only = len(names) == 1 and not theirs  # a single function is named; among several, the model chooses
     return Choice("required", names[0] if only else None), allowed
+
+
+def demands_call(chosen: Chosen) -> bool:
+    """Whether the client demands a call, be it of a tool that the model's server runs."""
+    return chosen == "required" or isinstance(chosen, ChosenTool) or getattr(chosen, "mode", "") == "required"
 
 
 def permits_hosted(chosen: Chosen, hosted: tuple[str, ...]) -> bool:

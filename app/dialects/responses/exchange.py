@@ -24,6 +24,7 @@ from ...emitter.response import Lifecycle
 from ...emitter.rules import CUT, CUT_IN_A_CALL, Ending, Kind, Reason
 from ...history.sealing import Sealer
 from ...prompt.nouns import Model
+from ...tools.choice import NO_CALL, demands_call
 from ...types.events import Event, Events, Relayed, RelayedLast
 from ...types.json import Json, as_object, is_object
 from ...types.problems import STATUS, Problem
@@ -44,8 +45,6 @@ _NO_WORDS = "The model's server reported an error while it answered."
 class RelayExchange:
     """The body for the server, and the events for each of its events. It is its own emitter."""
 
-    late_warnings: Sequence[str] = ()
-
     def __init__(self, request: Request, model: Model, lifecycle: Lifecycle, sealer: Sealer | None) -> None:
         """Raises `ProblemError` for what no server may be asked."""
         self.model = model
@@ -54,6 +53,7 @@ class RelayExchange:
         self.usage: Usage | None = None
         self.problem: Problem | None = None
         self.over = False
+        self._demands_call = demands_call(request.choice)
         self._lifecycle = lifecycle
         self._items = Items()
         self._response: Json = {}
@@ -66,6 +66,12 @@ class RelayExchange:
         """The last event, if it was a delta."""
         self._cut_call = False
         """Whether the end of a call that a limit cut was not sent."""
+
+    @property
+    def late_warnings(self) -> Sequence[str]:
+        """What is wrong with the whole answer."""
+        lacks_call = self._demands_call and not any(str(item.get("type")).endswith("_call") for item in self.output)
+        return [NO_CALL] if lacks_call and self.over and self.problem is None else []
 
     @property
     def output(self) -> list[Any]:
