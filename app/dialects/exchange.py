@@ -71,11 +71,10 @@ class TranslatedExchange:
 
     def end(self) -> Events:
         """The last events, when the upstream has ended its answer."""
-        events = self._feed(self._reader.rest())
-        if self.emitter.over:
-            return events
+        rest = self._reader.rest()
         self._estimate()
-        return [*events, *self.emitter.end()]
+        events = self._feed(rest)
+        return events if self.emitter.over else [*events, *self.emitter.end()]
 
     def stop(self, reason: Reason) -> Events:
         """The last events of a response that its client ends."""
