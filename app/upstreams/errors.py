@@ -97,7 +97,7 @@ class Ask(NamedTuple):
         wait = _wait(headers, body.words, 0) if passes else None
         cause = self._told(f"answered {status}", body)
         if self.same_api and problem.code in {"invalid_value", "upstream_error"}:
-            problem = self._as_told(status, text, headers, problem)
+            problem = self._as_told(status, text, headers, problem, body.param)
         return UpstreamError(problem, cause, wait=wait, outage=status in _OUTAGES)
 
     def reported(self, error: Any) -> UpstreamError:
@@ -111,10 +111,10 @@ class Ask(NamedTuple):
         cause = self._told("reported an error", body)
         return UpstreamError(self._problem(status, body, {}), cause, wait=0 if overloaded else None, outage=overloaded)
 
-    def _as_told(self, status: int, text: str, headers: Mapping[str, str], problem: Problem) -> Problem:
+    def _as_told(self, status: int, text: str, headers: Mapping[str, str], problem: Problem, param: str) -> Problem:
         """The problem as a server words it that has our own API."""
         said = as_object(member(decode(text), "error"))
-        code, message, param = (as_text(said.get(name)) for name in ("code", "message", "param"))
+        code, message = as_text(said.get("code")), as_text(said.get("message"))
         if code == "model_not_found" or STATUS.get(code) == status:
             wait = _wait(headers, "") if code == "overloaded" else None
             problem = replace(problem, code=code, retry_after=wait)
@@ -143,7 +143,8 @@ class Ask(NamedTuple):
         elif code in {"invalid_value", "upstream_error"}:
             detail = cleaned(body.message, self.secret)
             message = f"{message}: {detail}" if detail else f"{message}."
-            param = body.param if code == "invalid_value" else ""
+            found = _FIRST_NAME.match(body.param)
+            param = _NAMES.get(found[0], "") if found and code == "invalid_value" else ""
         return Problem(code, message, param=param, retry_after=retry_after)
 
 
@@ -241,7 +242,7 @@ that the client never wrote."""
 
 
 class _Body(NamedTuple):
-    """The error in a body: its text, to be searched; its message, to be quoted; and the parameter that it names."""
+    """The error in a body: its text, to be searched; its message, to be quoted; and the path that it blames."""
 
     words: str = ""
     message: str = ""
@@ -305,9 +306,7 @@ def _read(body: Any) -> _Body:
         return _Body()
     faults, message = objects(body.get("detail")), _message(body)
     param = _path(faults[0]) if faults else as_text(as_object(body.get("error", body)).get("param"))
-    found = _FIRST_NAME.match(param)
-    named = _NAMES.get(found[0], "") if found else ""
-    return _Body(" ".join(_texts(body, _DEEPEST))[:20_000], "" if _PAGE.search(message) else message, named)
+    return _Body(" ".join(_texts(body, _DEEPEST))[:20_000], "" if _PAGE.search(message) else message, param)
 
 
 def words_of(text: str) -> str:
