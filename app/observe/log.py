@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..settings.tables import Caller, ServerSettings
 from ..types.problems import Problem
-from ..types.redact import without_keys
+from ..types.redact import redacted, without_keys
 
 if TYPE_CHECKING:
     from ..turns.turn import Turn
@@ -116,7 +116,7 @@ def fields_of(turn: "Turn", caller: Caller, took: float, cost: float | None) -> 
         "finish": turn.finish,
         "status": problem.status if problem and not is_told else 200,
         "error": (problem.failed_code if is_told else problem.code) if problem else None,
-        "cause": without_keys(cause) if (cause := turn.cause or (problem.message if problem else "")) else "",
+        "cause": turn.cause or (problem.message if problem else ""),
         "input_tokens": usage.input_tokens if usage else None,
         "cached_tokens": usage.input_tokens_details.cached_tokens or None if usage else None,
         "output_tokens": usage.output_tokens if usage else None,
@@ -140,8 +140,8 @@ def fields_without_turn(
 
 
 def _told(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """These fields; empty ones are left out."""
-    return {name: value for name, value in fields.items() if value not in (None, "", [], {})}
+    """These fields without keys, which may be in the names of models and in ids; empty ones are left out."""
+    return {name: redacted(value) for name, value in fields.items() if value not in (None, "", [], {})}
 
 
 def log_turn(fields: Mapping[str, Any]) -> None:

@@ -17,6 +17,7 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 
 from ..settings.tables import Caller
 from ..types.problems import Problem
+from ..types.redact import without_keys
 from ..upstreams.port import Breaker
 from ..version import VERSION
 
@@ -63,7 +64,7 @@ def count_turn(turn: "Turn", caller: Caller, models: Collection[str], took: floa
     route, usage, code = turn.route, turn.usage, turn.problem.code if turn.problem else ""
     upstream, settings = route.name, route.model.upstream
     finish = turn.finish
-    model = _named(turn.request.model, models, answered=finish in {"completed", "incomplete"})
+    model = without_keys(_named(turn.request.model, models, answered=finish in {"completed", "incomplete"}))
     about = (model, settings.provider or settings.via)
     _requests.labels(model, upstream, finish).inc()
     _duration.labels(*about, code).observe(took)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..settings.tables import Caller
 from ..types.problems import Problem
+from ..types.redact import redacted
 from ..upstreams.port import AskRecord
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ class Record:
         """A turn begins."""
         if turn.asks is None or turn.sent is None:
             return
-        fields = {"request_id": turn.request_id, "key": caller.name, "model": turn.request.model}
+        fields = redacted({"request_id": turn.request_id, "key": caller.name, "model": turn.request.model})
         began = turn.signals.began
         kept = Kept(self._number(), caller.owner, body, began, fields, turn.asks, turn.sent, runs=True)
         self._running[turn] = kept

@@ -118,7 +118,7 @@ def row(kept: Kept) -> Json:
         "number": kept.number,
         "began": round(kept.began, 3),
         "state": "running" if kept.runs else "ended",
-        "model": redacted_text(kept.fields.get("model", "")),
+        "model": kept.fields.get("model", ""),
         "said": facts.said,
         "answered": facts.answered,
         "calls": facts.calls[:_CALLS],
@@ -133,12 +133,12 @@ def shown(kept: Kept, *, may_know: bool, pictures: bool = False) -> Json:
     fields = kept.fields if may_know else without(kept.fields, "cause")
     return {
         "row": row(kept),
-        "fields": redacted(fields),
+        "fields": fields,
         "request": _LEFT_OUT if request is None else redacted(request, pictures=pictures),
         "asks": [_ask(ask, kept, may_know=may_know) for ask in list(kept.asks)],
         "events": [{"at": _ms(at, kept), "event": redacted(event)} for at, event in events],
         "response": redacted(response) or None,
-        "problem": None if kept.problem is None else {"status": kept.problem.status, **kept.problem.body()},
+        "problem": None if kept.problem is None else redacted({"status": kept.problem.status, **kept.problem.body()}),
     }
 
 
@@ -150,7 +150,7 @@ def _ask(ask: AskRecord, kept: Kept, *, may_know: bool) -> Json:
     ended = ask.ended or (times[-1] if times else None)
     return {
         "upstream": ask.upstream,
-        "model": ask.model,
+        "model": redacted_text(ask.model),
         "at": _ms(ask.began, kept),
         "first": _ms(times[0], kept) if times and ask.problem is None else None,
         "end": None if ended is None else _ms(ended, kept),

@@ -13,6 +13,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from ..types.redact import without_keys
 from ..types.request import Request
 from ..version import VERSION
 
@@ -38,10 +39,11 @@ class Tracing:
         """The span of a turn, and the headers by which its upstreams know it."""
         given = _CONTEXT.extract({"traceparent": headers.get("traceparent", "")})
         asked = {f"gen_ai.request.{name}": getattr(request, name) for name in _ASKED}
-        asked |= {"gen_ai.request.model": request.model, "gen_ai.request.max_tokens": request.max_output_tokens}
+        model = without_keys(request.model)
+        asked |= {"gen_ai.request.model": model, "gen_ai.request.max_tokens": request.max_output_tokens}
         attributes = {name: value for name, value in asked.items() if value is not None}
         span = self._tracer.start_span(
-            f"chat {request.model}", given, SpanKind.SERVER, {**attributes, "gen_ai.operation.name": "chat"}
+            f"chat {model}", given, SpanKind.SERVER, {**attributes, "gen_ai.operation.name": "chat"}
         )
         told: dict[str, str] = {}
         _CONTEXT.inject(told, set_span_in_context(span))

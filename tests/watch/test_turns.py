@@ -197,8 +197,8 @@ def test_secrets_and_data_are_shown_and_written_nowhere_but_pictures_on_the_page
             "server_url": "https://s.example",
         }
         said = {"role": "user", "content": [{"type": "input_text", "text": f"My key is {KEY}. Think!"}, image, words]}
-        body = {"model": "demo", "input": [said, sealed], "tools": [mcp, WEATHER], "metadata": {"api_key": "123456789"}}
-        answer = looker.http.post("/v1/responses", json={**body, "stream": True})
+        body = {"model": KEY, "input": [said, sealed], "tools": [mcp, WEATHER], "metadata": {"api_key": "123456789"}}
+        answer = looker.http.post("/v1/responses", json={**body, "stream": True}, headers={"x-request-id": KEY})
         assert answer.status_code == 200, answer.text
         looker.ended(1)
         texts = [looker.http.get(f"/inspector/{path}").text for path in ("turns/1", "conversations/1")]
@@ -206,13 +206,15 @@ def test_secrets_and_data_are_shown_and_written_nowhere_but_pictures_on_the_page
         assert looker.get("found?text=my%20key%20is")["numbers"] == [1]
         assert looker.get(f"found?text={KEY}")["numbers"] == []
         assert soon(lambda: len(list(folder.iterdir())) == 1)
+        texts += [looker.http.get("/metrics").text, server.log]
     [file] = folder.iterdir()
+    texts += [file.name, file.read_text()]
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     written = json.loads(file.read_text())
     assert written["request"]["input"][0]["content"][0]["text"] == "My key is … Think!"
-    for text in [*texts, file.read_text()]:
+    for text in texts:
         assert [word for word in (KEY, FILE[100:300], "x" * 40, "hush-hush", "123456789") if word in text] == []
-    assert [DATA in text for text in [*texts, file.read_text()]] == [True, True, False, False]
+    assert [DATA in text for text in texts] == [True, True, *[False] * 5]
 
 
 def test_whatever_was_posted_is_shown(demo: Looker) -> None:
