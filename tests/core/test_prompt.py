@@ -23,14 +23,6 @@ MARK: Final = {"cache_control": {"type": "ephemeral"}}
 AUTO: Final = {"settings": ModelSettings(cache_control="auto")}
 
 
-def call(call_id: str, arguments: str = "{}") -> Json:
-    return {"type": "function_call", "call_id": call_id, "name": "f", "arguments": arguments}
-
-
-def output(call_id: str, value: str) -> Json:
-    return {"type": "function_call_output", "call_id": call_id, "output": value}
-
-
 def marked(text: str) -> list[Json]:
     return [{"type": "text", "text": text, **MARK}]
 
@@ -49,38 +41,6 @@ def asked(request: Json, facts: Json) -> tuple[Json, list[str]]:
 
 def assert_told(texts: list[str], expected: list[str]) -> None:
     assert [part for part, text in zip(expected, texts, strict=True) if part not in text] == []
-
-
-HISTORIES: Final[list[tuple[list[Json], str, list[str]]]] = [
-    ([call("a"), HELLO, call("b"), output("b", "2"), output("a", "1")], "Hello. a{} b{} | a:1 | b:2", []),
-    ([call("a"), output("a", "1"), call("b"), output("b", "2")], "a{} | a:1 | b{} | b:2", []),
-    ([call("a"), HI, output("a", "1")], "a{} | a:1 | Hi", ["was moved"]),
-    ([output("a", "1"), call("a")], "a{} | a:1", ["was moved"]),
-    ([output("a", "1")], "Output of the tool call 'a', which is not in the history:\n1", ["not in the history"]),
-    ([call("a")], "a{} | a:no output recorded", ["has no output"]),
-    ([call("a"), output("a", "")], "a{} | a:(no output)", []),
-    ([call("a"), output("a", "1"), output("a", "2")], "a{} | a:1\n2", ["merged"]),
-    ([call("a"), call("a"), output("a", "1")], "a{} | a:1", ["repeats a call"]),
-    ([call("a"), output("a", "1"), call("a"), output("a", "2")], "a{} | a:1 | a_2{} | a_2:2", ["id of its own"]),
-    ([call("a", ""), call("b", "null"), output("a", "1"), output("b", "2")], "a{} b{} | a:1 | b:2", []),
-    ([call("a", "[1]"), output("a", "1")], 'a{"arguments":"[1]"} | a:1', ["arguments"]),
-    ([THOUGHT, HI], "Hi", ["reasoning"]),
-    ([THOUGHT, HELLO, HI], "Hello.(Hm.) | Hi", []),
-]
-
-
-@pytest.mark.parametrize(("items", "expected", "warnings"), HISTORIES)
-def test_histories_are_put_in_order(items: list[Json], expected: str, warnings: list[str]) -> None:
-    found, texts = asked({"input": items}, {})
-    told: list[str] = []
-    for message in found["messages"]:
-        calls = [each["id"] + each["function"]["arguments"] for each in message.get("tool_calls", ())]
-        thought = f"({message['reasoning_content']})" if "reasoning_content" in message else ""
-        text = f"{message['content'] or ''}{thought}"
-        words = [f"{message['tool_call_id']}:{text}"] if message["role"] == "tool" else [text, *calls]
-        told.append(" ".join(filter(None, words)))
-    assert " | ".join(told) == expected
-    assert_told(texts, warnings)
 
 
 EFFORT: Final = {"reasoning": {"effort": "max"}}
