@@ -52,7 +52,8 @@ _SECRET_NAMES = ("apikey", "authorization", "password", "secret", "accesstoken")
 """Ends of the names of members that hold a secret, without hyphens and underscores."""
 _SEALED = frozenset({"encrypted_content", "signature", "thought_signature"})
 _LONG = 256
-_PICTURE = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
+_PICTURE = re.compile(r"(?:data:image/(?:png|jpeg|gif|webp);base64,|iVBORw0KGgo|/9j/|UklGR)[A-Za-z0-9+/]+={0,2}")
+"""Of a client; or of a model, which has the bare data of a PNG, JPEG or WebP."""
 _LARGEST = 512 * 1024
 """Characters of a picture that is shown."""
 _BASE64 = re.compile(r"[A-Za-z0-9+/_=\r\n-]{256,}")
@@ -61,7 +62,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/_=\r\n-]{256,}")
 def redacted(value: Any, name: str = "", *, pictures: bool = False) -> Any:
     """The same JSON for people, with short words in place of secrets, sealed text and data. `name`: of this member.
 
-    `pictures`: those that clients sent stay.
+    `pictures`: they stay.
     """
     try:
         if isinstance(value, dict):

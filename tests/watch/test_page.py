@@ -249,12 +249,18 @@ def test_a_picture_of_a_conversation_is_a_picture_and_an_address_is_not_fetched(
     home.on("request", lambda request: asked.append(request.url))
     urls = [f"data:image/png;base64,{DOT}", f"{server.url}/picture.png", "data:image/svg+xml;base64,PHN2Zy8+"]
     looker = Looker(server)
-    looker.post([{"role": "user", "content": [{"type": "input_image", "image_url": url} for url in urls]}])
+    made = {"type": "image_generation_call", "id": "ig_1", "status": "completed", "result": urls[0].split(",")[1]}
+    shown = [{"type": "input_image", "image_url": url} for url in urls]
+    looker.post([made, {"role": "user", "content": shown}])
     row = looker.rows()[-1]
     for address in (f"turn/{row['number']}", f"conversation/{row['conversation']}"):
         home.evaluate("address => (location.hash = address)", address)
-        expect(home.locator("#view .item img")).to_have_count(1)
-        assert home.locator("#view .item img").evaluate("image => image.decode().then(() => image.naturalWidth)") == 1
+        images = home.locator("#view .item img")
+        expect(images).to_have_count(2)
+        assert [each.evaluate("image => image.decode().then(() => image.naturalWidth)") for each in images.all()] == [
+            1,
+            1,
+        ]
     assert urls[1] not in asked
 
 

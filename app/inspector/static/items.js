@@ -4,6 +4,7 @@ import { fold, h, json, note, text } from "./dom.js";
 
 const AT_ONCE = 60; // items; those before them are folded
 const PICTURE = /^data:image\/(?:png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+=*$/; // nothing is fetched or run for it
+const MADE = /^(?:iVBORw0KGgo|\/9j\/|UklGR)[A-Za-z0-9+/]+=*$/; // the data of a PNG, JPEG or WebP
 const RULES = 400; // characters of rules that are not folded
 
 export const isCall = (item) => /_call$/.test(item?.type) && !/^(image_generation|web_search)/.test(item.type);
@@ -83,6 +84,7 @@ function thought({ summary, content, encrypted_content: sealed }) {
 function partsOf(item) {
   const { type = "message" } = item;
   if (type === "message") return contentOf(item.content);
+  if (MADE.test(item.result)) return [picture(`data:image/png;base64,${item.result}`)];
   if (isOutput(item)) return contentOf(item.output ?? item.results ?? item.tools ?? "");
   const given = item.arguments ?? item.input ?? item.action ?? item.operation ?? item.result;
   return given === undefined ? json(item) : argumentsOf(given);
@@ -110,11 +112,13 @@ function contentOf(content) {
   if (typeof content === "string") return [text(content)];
   return list(content).flatMap((part) => {
     const said = part?.text ?? part?.refusal;
-    if (PICTURE.test(part?.image_url)) return [h("img", { src: part.image_url, alt: "picture" })];
+    if (PICTURE.test(part?.image_url)) return [picture(part.image_url)];
     if (typeof said !== "string") return json(part);
     return [text(said), ...list(part.annotations).map(link)];
   });
 }
+
+const picture = (src) => h("img", { src, alt: "picture" });
 
 /** A citation; a link only to where a browser can go without running anything. */
 function link(annotation) {
