@@ -6,42 +6,62 @@ case.toml. `--bless` writes what is told anew, such as warnings and sealed conte
 """
 
 import json
+import re
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any, Final
 
 from tests.wire.cases import HERE
 from tests.wire.comparison import write_lines
+from tests.wire.configuration import Settings
 from tests.wire.exchange_names import StableNames
 
 Json = dict[str, Any]
 
 _PATHS: Final = {"chat": "/v1/chat/completions", "messages": "/v1/messages", "responses": "/v1/responses"}
-_SIGNS: Final = {'"type":"message_start"': "messages", '"type":"response.created"': "responses"}
-"""What only the stream of this kind of server says."""
+_ADDRESS: Final = re.compile(r"https?://[^\s'\"]*\w")
 
 
 def make_case(file: Path, folder: Path) -> None:
     """Write the case of this turn into a new folder."""
     turn = json.loads(file.read_text(encoding="utf-8"))
     asks, names = turn["asks"], StableNames({})
-    streams = "".join(ask["text"] for ask in asks).replace('": "', '":"')
-    via = next((via for sign, via in _SIGNS.items() if sign in streams), "chat")
     lines = [{"post": "/v1/responses", "body": _to_m(turn["request"])}]
     for ask in asks:
-        lines += [{"ask": {"path": _PATHS[via], "body": names.named(_to_m(ask["body"]))}}, *_replies(ask)]
+        lines += [{"ask": {"path": _PATHS[_via(ask["body"])], "body": names.named(_to_m(ask["body"]))}}, *_replies(ask)]
     folder.mkdir(parents=True)
-    write_lines(folder / "exchange.jsonl", [*lines, *names.named(_told(turn))])
-    settings: Json = {"via": via} if via != "chat" else {}
-    settings |= {"retries": 1} if len(asks) > 1 else {}
-    if settings:
-        words = "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
-        (folder / "case.toml").write_text(f"[upstream]\n{words}", encoding="utf-8")
+    write_lines(folder / "exchange.jsonl", [*lines, *_anywhere(names.named(_told(turn)))])
+    asked = Counter((ask["upstream"], _via(ask["body"])) for ask in asks)
+    upstreams = {name: {"via": via, "retries": count - 1} for (name, via), count in asked.items()}
+    tables = {"upstreams": upstreams, "models": {"m": {"upstreams": [*upstreams]}}}
+    if len(upstreams) < 2:
+        tables = {"upstream": next(iter(upstreams.values()), {})}
+    (folder / "case.toml").write_text(Settings(**tables), encoding="utf-8")
+
+
+def _via(body: Json) -> str:
+    """The kind of server that is asked this."""
+    if "input" in body:
+        return "responses"
+    return "messages" if "max_tokens" in body and "stream_options" not in body else "chat"
 
 
 def _to_m(value: Json) -> Json:
     """What names a model, with the name that it has in every case."""
     return {**value, "model": "m"}
+
+
+def _anywhere(value: Any) -> Any:
+    """What was told, with any words in place of the addresses in messages."""
+    match value:
+        case dict():
+            told = {name: _anywhere(held) for name, held in value.items()}
+            return told | ({"message": _ADDRESS.sub("…", text)} if isinstance(text := told.get("message"), str) else {})
+        case list():
+            return [_anywhere(held) for held in value]
+        case _:
+            return value
 
 
 def _replies(ask: Json) -> list[Json]:
