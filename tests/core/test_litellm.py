@@ -56,19 +56,21 @@ class _AnyPath(ChatUpstream):
         return []
 
 
-def test_litellm_follows_no_redirect_reads_what_is_compressed_and_connects_in_time() -> None:
+def test_litellm_asks_once_follows_no_redirect_reads_what_is_compressed_and_connects_in_time() -> None:
     chunk = {"candidates": [{"content": {"role": "model", "parts": [{"text": "Hi"}]}, "finishReason": "STOP"}]}
     headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
     packed = Status(200, gzip.compress(b"data: " + json.dumps(chunk).encode() + b"\n\n"), headers)
     with (
         ChatUpstream(text_turn("Hi")) as elsewhere,
         _AnyPath([Status(307, "", {"location": f"{elsewhere.url}/chat/completions"})]) as moved,
+        _AnyPath([Status(503, {"error": {"message": "busy"}})]) as busy,
         _AnyPath([packed]) as packing,
         socket.create_server(("127.0.0.1", 0), backlog=0) as full,
         socket.create_connection(full.getsockname()),
     ):
         urls = {
             "answered 307": moved.url,
+            "answered 503": busy.url,
             "accepted no connection in time": f"http://127.0.0.1:{full.getsockname()[1]}",
             "completed": packing.url,
         }
@@ -77,11 +79,12 @@ def test_litellm_follows_no_redirect_reads_what_is_compressed_and_connects_in_ti
         upstreams = {name: Upstream(provider=one, base_url=urls[to], **shared) for name, (to, one) in named.items()}
         models = {name: Model(upstream=name, name="claude-m") for name in named}
         with serving(Settings(upstreams=upstreams, models=models)) as url:
-            for name in [*list(named)[: 2 * len(PROVIDERS)], "completed gemini"]:
+            for name in [*list(named)[: 3 * len(PROVIDERS)], "completed gemini"]:
                 answer = httpx.post(f"{url}/v1/responses", json={"model": name, "input": "Hi"}, timeout=30)
-                assert answer.status_code == (200 if "completed" in name else 502), name
+                assert answer.status_code == (200 if "completed" in name else 502), (name, answer.text)
                 assert named[name][0] in answer.text, name
         assert {ask.headers["accept-encoding"] for ask in moved.asks} == {"identity"}
+        assert len(busy.asks) == len(PROVIDERS)  # litellm itself asks no second time
         assert elsewhere.asks == []
 
 
