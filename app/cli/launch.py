@@ -195,9 +195,8 @@ def _run(words: Sequence[str], settings: Settings, choices: Sequence[Choice], ch
             server = Server(url, chosen.name, _KEY if settings.keys else "", settings.search.backend != "none")
             window = chosen.settings.context_window
             context = f" with {window:,} tokens of context" if window else ""
-            _say(
-                f"Codex uses {chosen.name}{context}" + (f"; its menu has {len(menu) - 1} more" if len(menu) > 1 else "")
-            )
+            more = f"; its menu has {len(menu) - 1} more" if len(menu) > 1 else ""
+            _say(f"Codex uses {chosen.name}{context}{more}")
             if own.kept_turns and not settings.keys:
                 _say(f"watch it at {url.removesuffix('v1')} until it ends")
             return _wait_for(["codex", *flags(server, catalogue), *words], environ)

@@ -123,7 +123,7 @@ class LitellmUpstream(Upstream):
             "max_retries": 0,
             "drop_params": True,
         }
-        if self._client is not arguments["client"] and provider in litellm.openai_compatible_providers:
+        if provider not in _TAKING_CLIENTS and provider in litellm.openai_compatible_providers:
             arguments["allowed_openai_params"] = ["max_retries"]  # otherwise it is dropped, and two are made
         if provider in {"azure", "openai"}:
             names = ("tools", "reasoning_effort", "api_base", "web_search_options")
