@@ -239,7 +239,7 @@ def shaped(shape: type[_S], raw: Json, path: str) -> _S:
     try:
         return msgspec.convert(raw, shape)
     except msgspec.ValidationError as error:
-        raise _fault(str(error), raw, path) from None
+        raise _fault(str(error), raw, path, shape) from None
 
 
 def _each(
@@ -299,7 +299,15 @@ def missing(path: str, beside: Mapping[str, Any] = {}) -> ProblemError:
     return refuse("missing_required_parameter", f"Missing required parameter: '{path}'.{hint}", path)
 
 
-def _fault(message: str, raw: Any, path: str) -> ProblemError:
+def _allowed(shape: type, name: str) -> str:
+    """The values that a member of this name may have."""
+    parts = msgspec.json.schema_components([shape])[1].values()
+    kinds = [part["properties"][name] for part in parts if name in part.get("properties", ())]
+    enums = [kind["enum"] for held in kinds for kind in (held, *held.get("anyOf", ())) if "enum" in kind]
+    return f"; it may be {', '.join(map(str, enums[0]))}"
+
+
+def _fault(message: str, raw: Any, path: str, shape: type) -> ProblemError:
     """The refusal for what msgspec says of this value."""
     found = _FAULT.fullmatch(message)
     assert found is not None  # noqa: S101 — the pattern matches any text
@@ -320,4 +328,5 @@ def _fault(message: str, raw: Any, path: str) -> ProblemError:
         got = _NAMES.get(expected["got"], expected["got"])
         text = f"Invalid type for '{path}': expected {' or '.join(types)}, but got {got}."
         return refuse("invalid_type", text, path)
-    return invalid(path, f"{what[0].lower()}{what[1 : 2 * SHOWN]}")
+    allowed = _allowed(shape, path.rpartition(".")[2]) if what.startswith("Invalid enum") else ""
+    return invalid(path, f"{what[0].lower()}{what[1 : 2 * SHOWN]}{allowed}")
