@@ -52,6 +52,10 @@ class ChatFrames(Frames):
         choices = chunk.get("choices")
         choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
         self._named = self._named or bool(choice.get("finish_reason"))
+        if choice.get("finish_reason") and self._halves:  # of a character that no other half follows
+            said = as_object(choice.get("delta"))
+            names = [str(path[3]) for path in self._halves if len(path) == 4]
+            choice["delta"] = said | {name: f"{said.get(name) or ''}\ufffd" for name in names}
         if self._counted or chunk.get("usage"):
             counts = as_object(chunk.get("usage")).values()
             counted = self._counted or any(type(count) is int and count > 0 for count in counts)
