@@ -100,10 +100,10 @@ class State:
         always = self.settings.seal.when == "always"
         return Sealer(self._seals, owner, always=always) if self._seals else None
 
-    async def wait_if_large(self, *bodies: bytes) -> None:
+    async def wait_if_large(self, body: bytes, remembered: bytes = b"") -> None:
         """Waits behind others, if it takes long to read these."""
-        size = sum(map(len, bodies))
-        if size > _LARGE or any(b'"AM2.' in body for body in bodies):
+        size = len(body) + len(remembered)
+        if size > _LARGE or b'"AM2.' in body or b'"AM2.' in remembered:
             async with self._large:
                 await asyncio.sleep(size // _MIB * _PAUSE)
 

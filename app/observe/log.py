@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..settings.tables import Caller, ServerSettings
+from ..types.json import decode, encode
 from ..types.problems import Problem
-from ..types.redact import redacted, without_keys
+from ..types.redact import without_keys
 
 if TYPE_CHECKING:
     from ..turns.turn import Turn
@@ -22,6 +23,8 @@ _MOST = 20
 """Warnings in a line."""
 _LONGEST = 250
 _LONGEST_NAME = 200
+_FOREIGN = ("request_id", "model", "cause", "warnings")
+"""Fields with words of clients and upstreams."""
 _QUIET = 60
 """Seconds between two warnings about an upstream."""
 _warned: dict[str, float] = {}
@@ -140,8 +143,10 @@ def fields_without_turn(
 
 
 def _told(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """These fields without keys, which may be in the names of models and in ids; empty ones are left out."""
-    return {name: redacted(value) for name, value in fields.items() if value not in (None, "", [], {})}
+    """These fields without keys, which clients and upstreams may have put into some; empty ones are left out."""
+    told = {name: value for name, value in fields.items() if value not in (None, "", [], {})}
+    foreign = encode({name: told[name] for name in _FOREIGN if name in told}).decode()
+    return {**told, **decode(without_keys(foreign))}  # what looks like a key holds no quotation mark
 
 
 def log_turn(fields: Mapping[str, Any]) -> None:

@@ -69,7 +69,7 @@ items, parts and tools need fewer."""
 
 def has_too_many_values(text: bytes) -> bool:
     """Whether a JSON text has more values than a machine can bear. Signs in strings are no values."""
-    if _signs(text) <= MOST_VALUES:
+    if len(text) <= MOST_VALUES or _signs(text) <= MOST_VALUES:
         return False
     plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     # a sign begins two strings at most: a key and a value
