@@ -4,6 +4,7 @@ import re
 from fnmatch import fnmatchcase
 from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, Self
 from urllib.parse import urlsplit
 
@@ -315,9 +316,12 @@ _LISTS = ("types/utils.py", "llms/openai_like/providers.json")
 
 def _litellm_knows(provider: str) -> bool:
     """Whether litellm has this provider. To import it takes seconds, so its lists of providers are read."""
-    files = [distribution("litellm").locate_file(f"litellm/{name}").read_text() for name in _LISTS]
-    names = re.findall(r'^  (?:  [A-Z0-9_]+ = )?"([\w-]+)"', "".join(files), re.MULTILINE)
-    return provider in names or "openai" not in names  # the list may be in another place one day
+    files = [Path(str(distribution("litellm").locate_file(f"litellm/{name}"))) for name in _LISTS]
+    if not all(file.is_file() for file in files):  # they may be in other places one day
+        return True
+    text = "".join([file.read_text() for file in files])
+    names = re.findall(r'^  (?:  [A-Z0-9_]+ = )?"([\w-]+)"', text, re.MULTILINE)
+    return provider in names or "openai" not in names
 
 
 class Can(Table):
